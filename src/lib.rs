@@ -218,19 +218,17 @@
 //!                                                                             -> lines
 //! ```
 //!
-//! Each strategy is a list of such steps. In an intersection:
+//! Each strategy is a list of such steps:
 //!
 //! - `memory`: join in memory; if A is cached, through filters first.
 //! - `partition`: spill(A) · spill(B) · join; if A is small, spill(A) also fills a filter that screens B.
-//! - `sieve`: filter(A) · spill(B, screened by A's filter) · filter(B') · spill(A, screened by B's filter) · join.
-//! - `bloom`: filter(A) · spill(B, screened by A's filter) · join, which only removes repeats.
-//!
-//! In other operations:
-//!
-//! - `sieve`: filter(A, B), noting lines that come again · spill(A, B, screened by a filter of those; the rest is written
-//!   or dropped) · join.
-//! - `sieve`, if repeats or records of A are kept: filter(B) · spill(A, screened by it; a difference writes the lines
+//! - `sieve`, an intersection: filter(A) · spill(B, screened by A's filter) · filter(B') · spill(A, screened by B's
+//!   filter) · join.
+//! - `sieve`, not an intersection: filter(A, B), noting lines that come again · spill(A, B, screened by a filter of
+//!   those; the rest is written or dropped) · join.
+//! - `sieve`, repeats or records of A kept: filter(B) · spill(A, screened by it; a difference writes the lines
 //!   that it refuses) · spill(B, screened by a filter of those that pass) · join.
+//! - `bloom`, an intersection: filter(A) · spill(B, screened by A's filter) · join, which only removes repeats.
 //! - `bloom`, a difference: filter(B) · spill(A, lines that B's filter refuses) · join, which only removes repeats.
 //! - `bloom`, a union: filter(A, B), writing the lines that it does not have.
 //!

@@ -107,7 +107,7 @@ const OTHERS: [Way; 4] = [
     (Selection::symmetric_difference(), Strategy::Sieve, 3),
 ];
 
-/// What is altered here is the answer: its lines are in order, and were written before they are merged.
+/// The requests whose answer is altered: its lines are in order, and were written before they are merged.
 const IN_ORDER: [Way; 3] = [
     (
         Selection::union().ordered(Order::Sorted),

@@ -56,7 +56,7 @@ fn compared(paths: &[PathBuf], options: &Options) -> (Comparison, Lines) {
     (found, lines)
 }
 
-/// What `bloom` alone answers, under the same key.
+/// Returns the answer of `bloom` alone, under the same key.
 fn answered(paths: &[PathBuf], options: &Options) -> Lines {
     let bloom = Options {
         strategy: Some(Strategy::Bloom),

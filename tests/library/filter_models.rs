@@ -11,7 +11,7 @@ fn line(number: u32) -> Vec<u8> {
     format!("line {number}").into_bytes()
 }
 
-/// What a filter says of the lines below `count`.
+/// Returns the counts of a filter for the lines below `count`.
 fn counts(filter: &Filter, count: u32) -> Vec<u64> {
     (0..count)
         .map(|number| filter.count(&line(number)))

@@ -74,7 +74,7 @@ fn request(kind: Kind, lines: u64, size: FilterSize) -> BuildRequest<'static> {
     }
 }
 
-/// How many lines of a file a filter may have.
+/// Counts the lines of a file that a filter may have.
 fn passing(filter: StoredFilter, file: &Path) -> u64 {
     let sources = [Source::from(&file.to_path_buf())];
     let answers = query(

@@ -112,7 +112,7 @@ fn a21_all_real_lines_in_columns_that_python_wrote_give_the_recorded_answers() {
     recorded_answers(|_| true, |_, _| true);
 }
 
-/// What Python writes lines as, and how the column is read.
+/// The kinds of files that Python writes, and the way to read the column.
 const KINDS: [(&str, Syntax, &str, bool); 4] = [
     ("csv", Syntax::Csv(Dialect::new(b',')), "the \"line\"", true),
     ("tsv", Syntax::Delimited(b'\t'), "2", false),

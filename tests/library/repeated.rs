@@ -5,7 +5,7 @@ use outset::{Label, Options, Order, Selection, Strategy};
 use crate::oracle::selected;
 use crate::util::{MIB, Place, assert_same, beside_others, run_to_select, select_into};
 
-/// Whether a line is selected, given which inputs have it.
+/// A test of whether a line is selected, given which inputs have it.
 type IsAsked = fn(&[bool]) -> bool;
 
 /// Lines of the first input.

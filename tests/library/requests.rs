@@ -1,4 +1,4 @@
-//! What cannot be opened, planned or afforded: such a request fails before any work, with an error of the right kind
+//! Requests that cannot be opened, planned or afforded: each fails before any work, with an error of the right kind
 //! whose advice helps.
 
 use std::fs;

@@ -46,7 +46,7 @@ fn wait_until_drawn(drawn: &Mutex<Vec<String>>, running: &mut Running<'_>, part:
     }
 }
 
-/// What a line of progress says.
+/// The content of a line of progress.
 #[derive(Debug)]
 struct Step {
     name: String,
@@ -99,7 +99,7 @@ fn parse(line: &str) -> Option<Step> {
     Some(step)
 }
 
-/// Whether a line tells what a phase did.
+/// Tells whether a line says what a phase did.
 fn is_phase_summary(line: &str) -> bool {
     let parts = [": ", " lines, ", " in ", " s, ", "B/s"];
     let mut rest = line;

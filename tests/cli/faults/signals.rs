@@ -40,7 +40,7 @@ pub(crate) fn held_in_spill<'s>(
     held_in_spill_of(&TASKS[0], sandbox, setup, arguments)
 }
 
-/// As [`held_in_spill`], a run of this task.
+/// Works as [`held_in_spill`], with a run of this task.
 pub(crate) fn held_in_spill_of<'s>(
     task: &Task,
     sandbox: &'s Sandbox,

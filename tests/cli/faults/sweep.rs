@@ -62,14 +62,14 @@ const FAULTS: [(&str, &[&str], usize); 23] = [
 /// A run that is swept, and what its answer must be.
 struct Job {
     arguments: &'static str,
-    /// Whether the answer is in `../out/r`; else it is on standard output.
+    /// True if the answer is in `../out/r`; else it is on standard output.
     has_file: bool,
     answer: Expected,
 }
 
 #[derive(Clone, Copy)]
 enum Expected {
-    /// What the task writes of `a` and `b`.
+    /// The lines that the task writes of `a` and `b`.
     Of(&'static Task),
     /// All common lines, and others of `b`.
     Superset,
@@ -381,7 +381,7 @@ fn spread(numbers: &BTreeSet<usize>, most: usize) -> Vec<usize> {
         .collect()
 }
 
-/// What came of the runs: by call and error, how often each end.
+/// The ends of the runs: by call and error, how often each end came.
 type Tally = BTreeMap<(&'static str, &'static str), BTreeMap<String, usize>>;
 
 fn sweep(jobs: &'static [Job], of: usize) {

@@ -37,7 +37,7 @@ fn with_filter(options: &str) -> Sandbox {
     sandbox
 }
 
-/// As [`with_filter`], with the filter among the inputs, under the name `good`.
+/// Works as [`with_filter`], with the filter among the inputs, under the name `good`.
 fn with_input_filter(options: &str) -> Sandbox {
     let sandbox = with_filter(options);
     fs::rename(sandbox.output("f"), sandbox.input("good")).unwrap();

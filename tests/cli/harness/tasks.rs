@@ -74,14 +74,14 @@ pub(crate) fn by_turns(shift: usize) -> impl Iterator<Item = (&'static Task, &'s
     numbered.map(move |(number, task)| (task, strategy(number)))
 }
 
-/// What a task writes for certain texts.
+/// The lines that a task writes for certain texts.
 pub(crate) struct Answer {
     text: Vec<u8>,
     order: Order,
 }
 
 impl Task {
-    /// What it writes for these texts.
+    /// Returns the answer for these texts.
     pub(crate) fn of(&self, texts: &[&[u8]]) -> Answer {
         let lines: Vec<Vec<&[u8]>> = texts.iter().map(|text| split(text, b'\n')).collect();
         let order = (self.order, self.words.contains("--repeats"));
@@ -104,7 +104,7 @@ impl Answer {
         self.text.len()
     }
 
-    /// Whether this is the answer: in its order, if it has one.
+    /// Tells whether this is the answer: in its order, if it has one.
     pub(crate) fn is(&self, found: &[u8]) -> bool {
         if self.order != Order::Any {
             return found == self.text;

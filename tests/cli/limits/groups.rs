@@ -44,7 +44,7 @@ impl Group {
         made
     }
 
-    /// What a shell does before the program, so that it runs in the group.
+    /// Returns the commands by which a shell enters the group before it starts the program.
     fn entered(&self) -> String {
         format!("echo $$ > {}/cgroup.procs", self.0.display())
     }
@@ -63,7 +63,7 @@ impl Group {
         assert!(is_lowered, "the limit cannot be lowered");
     }
 
-    /// How many processes of the group were killed for want of memory.
+    /// Counts the processes of the group that were killed for want of memory.
     fn kills(&self) -> u64 {
         let control = fs::read_to_string(self.0.join("memory.oom_control")).unwrap();
         let kills = control

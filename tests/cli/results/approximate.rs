@@ -173,7 +173,7 @@ fn dealt() -> (Sandbox, [Vec<u8>; 2]) {
     (Sandbox::with(&texts[0], &texts[1]), texts)
 }
 
-/// What a plan says in JSON.
+/// Returns a plan as JSON.
 fn planned(sandbox: &Sandbox, arguments: &str) -> serde_json::Value {
     parse(
         &sandbox

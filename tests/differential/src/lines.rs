@@ -5,7 +5,7 @@
 
 use crate::choices::Choices;
 
-/// How large a case may be.
+/// The size that a case may have.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
     /// Of each input, lines that are made in bulk, one of these.
@@ -106,7 +106,7 @@ fn filled(choices: &mut Choices, length: u64) -> Vec<u8> {
     line
 }
 
-/// What numbered lines look like.
+/// The form of numbered lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bulk {
     /// The number alone.
@@ -130,7 +130,7 @@ impl Bulk {
         }
     }
 
-    /// How many lines stand for one of [`Bulk::Number`], so that inputs stay within megabytes.
+    /// Returns the number of lines that stand for one of [`Bulk::Number`], so that inputs stay within megabytes.
     pub fn weight(self) -> u64 {
         match self {
             Self::Prefixed(_) => 20,

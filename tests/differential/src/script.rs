@@ -267,12 +267,12 @@ fn literal(bytes: &[u8]) -> Option<String> {
 pub struct Program<'p> {
     path: PathBuf,
     place: &'p Place,
-    /// How often it was run.
+    /// Number of runs.
     pub runs: u64,
 }
 
-/// What the command must refuse, as options behind the inputs: one pipe under two names, and each of the
-/// inputs as an output.
+/// The options after the inputs that the command must refuse: one pipe under two names, and each of the inputs as an
+/// output.
 const REFUSED: [&[&str]; 4] = [
     &["-", "/dev/stdin"],
     &["/dev/fd/0", "-"],

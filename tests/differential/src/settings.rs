@@ -146,7 +146,7 @@ fn buckets_and_spill(choices: &mut Choices) -> (Option<u32>, bool) {
     }
 }
 
-/// Whether the lines themselves are compared, so that their hashes may be as bad as can be.
+/// Tells whether the lines themselves are compared, so that their hashes may be as bad as can be.
 fn compares(way: Way) -> bool {
     matches!(way, Way::Intersect | Way::Select(_))
 }

@@ -102,7 +102,7 @@ fn cells_that_are_all_at_their_top_can_be_worked_with() {
     }
 }
 
-/// What the fuzz target does, from a fixed seed: bytes anywhere are changed and all checksums made right.
+/// Does what the fuzz target does, from a fixed seed: bytes anywhere are changed and all checksums made right.
 #[test]
 fn files_with_some_bytes_changed_and_right_checksums_are_refused_or_can_be_worked_with() {
     let _shared = beside_others();

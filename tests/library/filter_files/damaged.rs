@@ -182,7 +182,7 @@ fn i5_a_file_that_changes_between_opening_and_reading_is_refused() {
     }
 }
 
-/// What each way of reading the body of a file that was damaged says.
+/// Returns the error of each way of reading the body of a damaged file.
 fn errors(stored: StoredFilter) -> [Error; 3] {
     let errors = [
         stored.load(&budget(), 2).map(drop).unwrap_err(),

@@ -24,7 +24,7 @@ fn line(number: u32) -> Vec<u8> {
     format!("https://example.org/{number}").into_bytes()
 }
 
-/// How often a line was inserted.
+/// Returns how often a line was inserted.
 fn times(number: u32) -> u64 {
     1 + u64::from(number % 3)
 }

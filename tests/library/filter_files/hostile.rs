@@ -60,7 +60,7 @@ pub(super) fn patched(parts: &Parts, patches: &[(usize, u64)]) -> Vec<u8> {
     image.bytes
 }
 
-/// As [`patched`], with bytes at one place.
+/// Works as [`patched`], with bytes at one place.
 fn patched_bytes(parts: &Parts, at: usize, bytes: &[u8]) -> Vec<u8> {
     let mut image = Image::new(parts);
     image.put(at, bytes);

@@ -102,7 +102,7 @@ fn refuses(path: &Path, kind: ErrorKind) -> Error {
     error
 }
 
-/// As [`refuses`], of a file of these bytes, for a reason that has `part` in it.
+/// Works as [`refuses`], for a file of these bytes and a reason that has `part` in it.
 fn refuses_bytes(place: &Place, bytes: &[u8], part: &str) {
     let message = refuses(&place.file("bytes", bytes), ErrorKind::Damaged).to_string();
     assert!(message.contains(part), "{message}, not {part:?}");

@@ -63,7 +63,7 @@ pub fn read_block(data: &[u8]) {
     assert_eq!(read, expected);
 }
 
-/// What is remembered wrongly of a bucket.
+/// The number of a bucket that is remembered wrongly.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lie {
     None,
