@@ -181,7 +181,8 @@ pub(crate) fn estimate_opened(inputs: &[Input], job: &Job, options: &Options) ->
 fn divide_memory(job: &Job) -> Result<(Layout, usize)> {
     let workers = scan_layout(job, "nothing", 0)?.scan.workers as u64;
     let inputs = job.inputs.len() as u64;
-    // The last input is gathered beside the sketches of the others: one for each worker, and theirs.
+    // While the last input is gathered, the sketches of the others are in memory: one gatherer for each worker, and
+    // the one of all workers.
     let bytes = |hashes| inputs * Sketch::bytes(hashes) + (workers + 1) * Gatherer::bytes(hashes);
     let layout = scan_layout(job, "the sketches of all inputs", bytes(LEAST_HASHES))?;
     let mut hashes = MOST_HASHES;

@@ -66,7 +66,7 @@ impl Interrupt {
     /// ended by a signal. Threads that still write find their directory gone and fail; they cannot
     /// bring it back. Call it from a thread, not from a signal handler: it locks, allocates and does I/O.
     ///
-    /// What cannot be removed stays. The next run in that place removes a directory that is left.
+    /// A file that cannot be removed stays. The next run in that place removes a directory that is left.
     pub fn stop_and_clean_up(&self) {
         self.stop();
         // The lock is held until the loop ends: threads that create or drop a guarded path wait for that.
@@ -134,7 +134,7 @@ impl Interrupt {
 }
 
 /// Keeps a path on the list of what a signal must remove. Drop it after the path is gone or in place: a struct
-/// that has both declares the guard behind the file.
+/// that has both declares the guard after the file.
 #[derive(Debug)]
 #[must_use = "the path leaves the list when this is dropped"]
 pub(crate) struct PathGuard {

@@ -85,7 +85,7 @@ pub fn overlaps(inputs: &[Source], options: &Options) -> Result<Overlaps> {
             lines,
         })
         .collect();
-    // Most lines first; of as many, by their digits, of which those of the first input count most.
+    // Most lines first; equal numbers by their digits, of which those of the first input count most.
     combinations.sort_unstable_by_key(|found| Reverse((found.lines, found.bits.reverse_bits())));
     Ok(Overlaps {
         inputs: inputs.iter().map(Source::to_string).collect(),

@@ -16,7 +16,7 @@ pub(super) fn use_one_arena() {
 }
 
 /// Gives back what the parser of arguments has freed: the definitions of all commands are some hundred KiB,
-/// which would be resident during the whole run, beside its memory limit.
+/// which would be resident during the whole run, on top of its memory limit.
 fn give_back_free_memory() {
     #[cfg(target_env = "gnu")]
     {

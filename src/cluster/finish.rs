@@ -46,7 +46,7 @@ pub struct Finished {
 #[derive(Default)]
 struct FileRanges {
     size: u64,
-    /// `true` behind those of which the bytes that were read are bytes of the file.
+    /// The ranges, each with the bytes that were read; true if these are bytes of the file.
     ranges: Vec<(RangeStats, u64, bool)>,
 }
 
@@ -75,7 +75,7 @@ struct Reports {
     stream_bytes: u64,
 }
 
-/// Compares the reports of all shards and joins of a job in `files` (JSON, one behind the other; with their names).
+/// Compares the reports of all shards and joins of a job in `files` (JSON, one after the other; with their names).
 /// `shards` is how many shards there must be. `None` compares only the ranges of each file that is reported with its
 /// size: that no shard has read some other file of a side stays unnoticed.
 ///

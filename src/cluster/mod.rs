@@ -19,7 +19,7 @@
 //! - A line belongs to the range in which it begins. So ranges that cover a file once have each line once.
 //! - All lines are kept, repeats included: the answer of a join is that of [`select`](crate::select) for the lines of
 //!   its bucket.
-//! - Each command is complete or fails, within its memory limit. What was lost between two commands is found by
+//! - Each command is complete or fails, within its memory limit. A loss between two commands is found by
 //!   `finish`: lines and sums of hashes.
 //!
 //! *Cost:* one reading of the inputs, one transport of all lines, what a join spills, and nothing that grows with the

@@ -62,7 +62,7 @@ pub struct ShardRequest {
 const MOST_BUCKETS: u32 = 65_536;
 
 /// Sends the lines of `source` that `request` asks for to `out`, which messages call `target`: as frames, in blocks of
-/// one bucket each, and at the end what each bucket has. What was written is complete when this has returned.
+/// one bucket each, and at the end what each bucket has. The output is complete when this has returned.
 ///
 /// Of `options`, the memory limit, the threads, the line format, `decompress`, the interrupt and the observer count.
 ///

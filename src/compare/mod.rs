@@ -1,4 +1,4 @@
-//! Exact and approximate beside each other: what the approximate answer would have cost.
+//! Exact and approximate side by side: the price of the approximate answer.
 //!
 //! *Owns:* the order of the runs of a comparison, and which of them points of a sweep share. Each
 //! run is the one that [`select`] would make, alone and with all of the memory; nothing of one
@@ -11,7 +11,8 @@
 //! estimate of the inputs ──▶ how many lines could have passed the filter by mistake
 //! ```
 //!
-//! What passes a filter by mistake is a false line of an intersection, and missing from a difference: [`Mistake`].
+//! A line that passes a filter by mistake is a false line of an intersection, and missing from a difference:
+//! [`Mistake`].
 //!
 //! *Invariants:* the memory limit holds for each run; the inputs are the same in all of them, or the
 //! comparison fails; the mistakes are found by comparing the two results byte by byte.
@@ -275,7 +276,7 @@ impl<'o> Comparer<'o> {
                 strip_cr: false,
                 ..self.options.line_format()
             },
-            // What was written are keys.
+            // The lines that were written are keys.
             keys: None,
             key_type: KeyType::Bytes,
             buckets: None,

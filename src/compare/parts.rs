@@ -28,8 +28,8 @@ impl Comparer<'_> {
             if before.replace(limit) != Some(limit) {
                 parts.push(phases(&plans.exact));
             }
-            // What passes the filter is what the join of that run reads; it is read again, spilled
-            // and joined, with the exact result beside it.
+            // The join of that run reads the lines that pass the filter; they are read again, spilled and joined
+            // with the exact result.
             let passed = plans.approximate.phases.iter();
             let passed = passed.filter(|phase| phase.name == "join");
             let passed: u64 = passed.map(|phase| phase.bytes_read).sum();

@@ -10,7 +10,7 @@ use crate::compare::Mistake;
 use crate::estimate::Bounds;
 use crate::stats::{InputStats, MemoryStats, PhaseStats, Stats};
 
-/// The exact and the approximate way beside each other.
+/// The exact and the approximate way side by side.
 #[derive(Debug, Clone, Serialize)]
 pub struct Comparison {
     /// The crate's version.

@@ -25,7 +25,7 @@
 //! - *records:* lines, each with its length (LEB128) before it. At most 256 KiB decoded; a line that does not fit has a
 //!   frame of its own, which is not compressed.
 //! - *counters:* what the shard has for each bucket ([`BucketTotals`](super::totals::BucketTotals)).
-//! - *lines:* whole lines of a result, each with its line end behind it. Never compressed.
+//! - *lines:* whole lines of a result, each with its line end. Never compressed.
 //!
 //! *Invariants:* a frame that passes [`Header::check`] is one that was sent, unless XXH3-64 collides. Sizes are
 //! compared with what their kind allows before anything is allocated for them.

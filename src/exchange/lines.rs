@@ -21,7 +21,7 @@ pub struct LineFrames<'s> {
 }
 
 impl<'s> LineFrames<'s> {
-    /// Writes to `out`, which messages call `target`; each line gets `terminator` behind it.
+    /// Writes to `out`, which messages call `target`; each line ends in `terminator`.
     pub fn new(out: &'s mut (dyn Write + Send), terminator: u8, target: impl Into<String>) -> Self {
         Self {
             stream: Stream::new(out),

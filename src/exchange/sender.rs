@@ -2,11 +2,11 @@
 //!
 //! *Owns:* the order of frames in the stream, and the totals of each bucket.
 //!
-//! What happens to a block, on the worker that filled it and under the lock of its bucket:
+//! The way of a block, on the worker that filled it and under the lock of its bucket:
 //!
 //! 1. It is compressed into a spare buffer, unless it would not become smaller.
 //! 2. The header is sealed: with the number of the frame in its bucket, and the place of the frame before it.
-//! 3. Header and payload are written under the lock of the stream, one behind the other.
+//! 3. Header and payload are written under the lock of the stream, one after the other.
 //!
 //! ```text
 //!  work-0  block of bucket 7 ─ compress, seal ─┐

@@ -38,7 +38,7 @@ const MOST: usize = 64;
 #[derive(Debug)]
 pub(super) struct Counters<W, const BITS: u32> {
     words: W,
-    /// Counters, at least 1; those of the last word behind them are not used.
+    /// Counters, at least 1; the rest of the last word is not used.
     cells: u64,
     /// Positions of a key, 1 to 64; some may be equal.
     hashes: u32,

@@ -111,7 +111,7 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Digests<W> {
         self.words.as_mut()[slot as usize * 2..][..2].copy_from_slice(&digest);
     }
 
-    /// Empties a slot, and moves digests behind it forward so that each can still be reached from its home
+    /// Empties a slot, and moves digests after it forward so that each can still be reached from its home
     /// (algorithm R). Ends at the next empty slot; the table always has one.
     fn empty(&mut self, mut hole: u64) {
         let mut slot = hole;
@@ -121,7 +121,7 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Digests<W> {
             if digest == EMPTY {
                 break;
             }
-            // How many slots behind its home the digest is, and how many behind the hole, around the end. If
+            // The distance of the digest from its home, and from the hole, in slots around the end. If
             // its home is at or before the hole, its search would end in the hole: it moves there.
             let distance = |from: u64| (slot + self.slots - from) % self.slots;
             if distance(self.home(digest)) >= distance(hole) {

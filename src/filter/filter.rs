@@ -67,7 +67,7 @@ pub struct Rules {
 pub struct Filter<W = Buffer> {
     pub(super) shape: Shape,
     pub(super) rules: Rules,
-    /// The cells: `shape.bytes()` bytes, and perhaps more behind them that mean nothing.
+    /// The cells: `shape.bytes()` bytes, and perhaps more after them that mean nothing.
     pub(super) words: W,
     /// Lines inserted less lines removed; of digests, how many there are.
     pub(super) keys: AtomicU64,

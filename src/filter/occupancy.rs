@@ -51,7 +51,7 @@ pub struct Occupancy {
     pub saturated: u64,
 }
 
-/// The share by which a number of lines that is estimated from the cells may be off, beside chance: some
+/// The share by which a number of lines that is estimated from the cells may be off, in addition to chance: some
 /// thousandths.
 const ESTIMATE_ERROR: f64 = 0.005;
 
@@ -125,7 +125,7 @@ pub(super) struct Census {
     used: u64,
     /// Counters at their top, so far.
     saturated: u64,
-    /// The number of blocks that have so many bits set, for each number of bits from 0. What follows from the fill of a
+    /// The number of blocks for each number of bits that are set, from 0. A value that follows from the fill of a
     /// block is computed once for each of these numbers, not for each of millions of blocks.
     blocks: Vec<u64>,
 }

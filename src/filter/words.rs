@@ -84,7 +84,7 @@ impl InFile {
     /// Calls `work` with the words.
     ///
     /// # Errors
-    /// The first failure of reading. What `work` has computed is then wrong, and is dropped: words that cannot
+    /// The first failure of reading. The result of `work` is then wrong, and is dropped: words that cannot
     /// be read look like zeros to it.
     pub(super) fn read<R>(&self, work: impl FnOnce(&FileWords<'_>) -> R) -> io::Result<R> {
         let words = FileWords {
@@ -108,7 +108,7 @@ pub(super) struct FileWords<'a> {
 }
 
 impl FileWords<'_> {
-    /// Reads the line that begins at word `start`; what lies behind the last word is 0.
+    /// Reads the line that begins at word `start`; words after the last one are 0.
     fn read_line(&self, start: usize) -> io::Result<[u64; LINE_WORDS]> {
         let mut line = [0u64; LINE_WORDS];
         let from = start as u64 * 8;

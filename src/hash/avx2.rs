@@ -119,7 +119,7 @@ fn tail_packet(tail: &[u8]) -> __m256i {
         let high = _mm_insert_epi32::<3>(whole_words(high), last);
         return _mm256_set_m128i(high, load_half(low));
     }
-    // The one to three bytes behind the last whole word of 32 bits.
+    // The one to three bytes after the last whole word of 32 bits.
     let rest = &tail[tail.len() & !3..];
     let last = match rest {
         [] => 0,

@@ -1,7 +1,7 @@
 //! The memory budget: who holds how much.
 //!
 //! *Owns:* [`MemoryBudget`], which grants every allocation that grows with the input (as a
-//! [`Buffer`](crate::memory::buffer::Buffer)). What does not grow with the input (code, stacks, a few
+//! [`Buffer`](crate::memory::buffer::Buffer)). Memory that does not grow with the input (code, stacks, a few
 //! kilobytes per thread) is not asked for here; the planner subtracts it from the process's limit
 //! beforehand.
 //!
@@ -41,7 +41,7 @@ pub struct MemoryBudget {
 struct Inner {
     /// Bytes that may be reserved at a time. It never changes.
     limit: u64,
-    /// Bytes that the process needs beside this budget: code, stacks, and for a share what its parent has
+    /// Bytes that the process needs in addition to this budget: code, stacks, and for a share what its parent has
     /// besides. Only for saying in an error how much would have been enough.
     beside: u64,
     ledger: Mutex<Ledger>,
@@ -92,7 +92,7 @@ impl MemoryBudget {
     /// [`Error::Memory`] when there is not that much left.
     pub fn split_off(&self, consumer: &'static str, bytes: u64) -> Result<Self> {
         let reservation = self.reserve(consumer, bytes)?;
-        // What the rest of this budget may take counts as outside the share. So an error of the share names a
+        // The rest of this budget counts as outside the share. So an error of the share names a
         // limit for the process, not one for the share.
         let beside = self.inner.beside + self.inner.limit.saturating_sub(bytes);
         Ok(Self::build(bytes, beside, Some(reservation)))

@@ -86,7 +86,7 @@ impl Buffer {
         mapped
     }
 
-    /// Gives everything behind the first `bytes` (rounded up to whole pages) back to the system and
+    /// Gives everything after the first `bytes` (rounded up to whole pages) back to the system and
     /// the budget.
     ///
     /// # Errors

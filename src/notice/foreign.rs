@@ -25,7 +25,7 @@ pub enum Foreign {
     MixedLineEnds,
     /// A page in HTML or a document in XML.
     Markup,
-    /// Fields behind a line that tells Excel what separates them, such as `sep=;`.
+    /// Fields after a line that tells Excel what separates them, such as `sep=;`.
     DelimiterNote,
     /// A tar archive.
     Tar,

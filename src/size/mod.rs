@@ -230,7 +230,7 @@ impl fmt::Display for Scaled {
 }
 
 /// Splits `1.5GiB` into `1.5` and `GiB`, without spaces around either; the exponent of `5e9` stays with the
-/// number. An `e` without digits behind it begins the unit.
+/// number. An `e` without digits after it begins the unit.
 fn split_unit(text: &str) -> (&str, &str) {
     let text = text.trim();
     let is_number = |c: char| c.is_ascii_digit() || c == '.';

@@ -47,7 +47,7 @@ const ALL: u64 = u64::MAX;
 /// A sketch that is being gathered. Several can gather parts of one input.
 #[derive(Debug)]
 pub(crate) struct Gatherer {
-    /// A hash table of `2 k` slots, 0 where one is free, and room for `k` hashes behind it, which `cut` needs.
+    /// A hash table of `2 k` slots, 0 where one is free, and room for `k` hashes after it, which `cut` needs.
     words: Buffer,
     /// The most hashes that a sketch keeps, a power of two.
     k: usize,
@@ -177,7 +177,7 @@ impl Gatherer {
 /// The smallest hashes of an input's different lines.
 #[derive(Debug)]
 pub(crate) struct Sketch {
-    /// `held` hashes in order; what is behind them has no meaning.
+    /// `held` hashes in order; words after them have no meaning.
     words: Buffer,
     /// At most the `k` of its gatherer.
     held: usize,

@@ -92,7 +92,7 @@ fn open_records(inputs: &[Source], options: &Options) -> Result<Vec<Input>> {
     Ok(inputs)
 }
 
-/// Writes the header of the inputs, if they have one, with `more` behind it.
+/// Writes the header of the inputs, if they have one, with `more` after it.
 ///
 /// # Errors
 /// [`crate::Error::Output`].

@@ -159,7 +159,7 @@ impl Claims {
     /// # Errors
     /// [`Error::Usage`] where the command reads the file, or has claimed it for another output.
     pub(crate) fn write(&mut self, path: Option<&Path>, option: &'static str) -> Result<()> {
-        // What leads nowhere cannot be opened, and is refused then.
+        // A link that leads nowhere cannot be opened, and is refused then.
         let output = Output::new(path.unwrap_or(Path::new(STREAM)), option);
         self.refuse_inputs(output.as_ref())?;
         let Some(output) = output else {

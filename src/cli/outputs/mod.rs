@@ -137,7 +137,7 @@ impl Outputs {
     }
 
     /// Puts everything in place: the result first. A file that cannot be put in place leaves what was
-    /// there before, and so do those behind it.
+    /// there before, and so do those after it.
     pub(crate) fn put_in_place(self) -> Result<()> {
         self.put_in_place_with_label(|| ())
     }

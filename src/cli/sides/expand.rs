@@ -21,7 +21,7 @@ use outset::{Error, Result};
 use super::names::Names;
 use super::stdin::check_part;
 
-/// Adds the files that `path` stands for. What is not there is added as it is: opening it says why it fails.
+/// Adds the files that `path` stands for. A path that does not exist is added as it is: opening it says why it fails.
 ///
 /// # Errors
 /// [`Error::Usage`] for a directory or a pattern without files, and for standard input; [`Error::Input`] for what
@@ -54,7 +54,7 @@ fn add(path: PathBuf, files: &mut Names) -> Result<()> {
             continue;
         };
         let next = directory.join(name);
-        // Asked of what a link leads to. What is gone, or is no file, is refused when it is opened.
+        // Asked of the target of a link. A path that is gone, or is no file, is refused when it is opened.
         if is_directory(&next)? {
             let names = names_in(&next, files)?;
             open.push((next, names));
@@ -147,7 +147,7 @@ fn matching(pattern: &Path, files: &mut Names) -> Result<Vec<PathBuf>> {
             _ => found.iter_mut().for_each(|path| path.push(component)),
         }
     }
-    // What stands behind a wildcard need not be everywhere.
+    // The part after a wildcard need not exist in every directory.
     found.retain(|path| fs::symlink_metadata(path).is_ok());
     if found.is_empty() && files.fit() {
         return Err(Error::Usage {

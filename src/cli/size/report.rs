@@ -46,7 +46,7 @@ pub(super) struct Row {
     /// The chance, at most, that any two lines have the same digest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) collision_chance: Option<f64>,
-    /// A hash table of as many lines, for comparison.
+    /// The size of a hash table of the same lines, for comparison.
     pub(super) hash_table_bytes: u64,
     /// Notes on what this kind cannot do.
     #[serde(skip_serializing_if = "Vec::is_empty")]

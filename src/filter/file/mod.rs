@@ -40,7 +40,7 @@
 //! | 4088 | 8 | XXH3-64 of bytes 0 to 4087 |
 //! | 4096 | 8 s | the table: for each of the s sections of the body its XXH3-64, seeded with its number, from 0 |
 //! | … | | zeros up to the body |
-//! | … | | the body: cells in order, low bits of a number first; the bits behind the last cell are 0 |
+//! | … | | the body: cells in order, low bits of a number first; the bits after the last cell are 0 |
 //!
 //! The magic is spoiled by any program that changes line ends or strips the eighth bit. Trimmed fields are compared
 //! without the blanks and tabs at both ends.
@@ -61,7 +61,7 @@
 //! - *classic, counting, spectral:* p = r(w(`db0c2e0d64f98fa7`), n) and s = r(w(`47b5481dbefa4fa5`), n)
 //!   are the first position and step; then p becomes (p + s) mod n and s (s + i) mod n, for i from 1. Of
 //!   equal positions a counter counts one.
-//! - *fingerprint:* the slot r(d, n), or the next free one behind it, around the end; d is the first of
+//! - *fingerprint:* the slot r(d, n), or the next free one after it, around the end; d is the first of
 //!   the two words of the line's `HighwayHash` of 128 bits, which the slot holds. Two words of 0 mean an
 //!   empty slot; a line that has them is kept as 1, 0.
 //!

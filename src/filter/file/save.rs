@@ -1,6 +1,6 @@
 //! Writing a filter file.
 //!
-//! *Owns:* the order of its parts. *Invariants:* written beside its name, synced, and put in place
+//! *Owns:* the order of its parts. *Invariants:* written under another name next to it, synced, and put in place
 //! at the end: a reader sees the old file or the new one. *Cost:* two passes over the cells: their
 //! checksums come before them in the file.
 

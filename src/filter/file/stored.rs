@@ -70,7 +70,7 @@ impl StoredFilter {
         let mut page = [0; HEADER_BYTES as usize];
         let held = metadata.len().min(HEADER_BYTES) as usize;
         file.read_exact_at(&mut page[..held], 0).map_err(fail)?;
-        // A shorter file fails at its magic, or at the checksum behind its end.
+        // A shorter file fails at its magic, or at the checksum past its end.
         let header = Header::decode(&page).map_err(refuse)?;
         let (wanted, found) = (header.file_bytes(), metadata.len());
         if wanted != found {

@@ -43,7 +43,7 @@ impl FilterTarget {
     /// [`Error::Output`] when it cannot be written, or when another process is about to replace it;
     /// [`Error::Usage`] where standard output or standard error is appended to it.
     pub fn open(path: &Path, interrupt: &Interrupt) -> Result<Self> {
-        // Written through the stream, the new filter would stand behind the old one.
+        // Written through the stream, the new filter would be appended to the old one.
         if is_appended_to(path) {
             return Err(Error::Usage {
                 what: format!(

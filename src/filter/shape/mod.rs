@@ -273,7 +273,7 @@ fn best_hashes(kind: Kind, cells_per_key: f64) -> u32 {
 
 /// Returns the cells per key that a filter of bits or counters needs for a rate.
 fn cells_per_key(kind: Kind, fpr: f64, hashes: Option<u32>) -> f64 {
-    // What is no rate is taken for the nearest one, and what is no number for the lowest.
+    // A number that is no rate is taken for the nearest one, and NaN for the lowest.
     let fpr = if fpr.is_nan() { 0.0 } else { fpr };
     let fpr = fpr.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON);
     let most = kind.most_hashes();
@@ -284,7 +284,7 @@ fn cells_per_key(kind: Kind, fpr: f64, hashes: Option<u32>) -> f64 {
     match hashes {
         Some(hashes) => cells(hashes),
         None => {
-            // The fewest cells have one of the whole numbers beside this; as a conversion from f64
+            // The fewest cells have one of the whole numbers next to this; as a conversion from f64
             // saturates, both are numbers.
             let fewer = -fpr.log2() as u32;
             cells(fewer).min(cells(fewer.saturating_add(1)))

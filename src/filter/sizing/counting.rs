@@ -10,8 +10,8 @@ use std::f64::consts::E;
 /// The highest number that a counter of 4 bits reaches; it stays there and never wraps.
 pub const LARGEST_COUNT: u32 = 15;
 
-/// Returns the chance, at most, that one counter exceeds [`LARGEST_COUNT`]: `(e l / 16)^16`, where the load `l = n k /
-/// m` is the mean of a counter. With the best number of hashes `l` is `ln 2`.
+/// Returns the chance, at most, that one counter exceeds [`LARGEST_COUNT`]: `(e l / 16)^16`, where
+/// the load `l = n k / m` is the mean of a counter. With the best number of hashes `l` is `ln 2`.
 ///
 /// ```
 /// use outset::filter::sizing::counter_overflow;

@@ -22,7 +22,7 @@ pub(super) const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 pub(super) struct Records {
     /// The layout of the data kept of each line: its mark, and words after its header.
     pub(super) kept: Kept,
-    /// The records, one behind the other from word 0.
+    /// The records, one after the other from word 0.
     pub(super) arena: Buffer,
     /// Words of the arena in use: where the next record begins.
     pub(super) used_words: usize,

@@ -4,7 +4,7 @@
 //! time of each event is passed in, as seconds since any fixed moment, so an hour is tested in
 //! microseconds.
 //!
-//! *Invariants.* What is known takes the place of what was planned: a phase's actual size when it
+//! *Invariants.* A known number takes the place of a planned one: a phase's actual size when it
 //! begins, its actual rate when it has one; a phase that was planned and did not come is forgotten, and
 //! one that was not planned counts from its beginning. So the time left of all work converges to 0
 //! whatever the plan said. *Cost:* a few additions per event; it holds the phases to come.
@@ -109,7 +109,7 @@ impl Pace {
         total: Option<u64>,
         now: f64,
     ) {
-        // What was to come before it will not come any more.
+        // Phases that were to come before it will not come any more.
         let over = |phase: &PlannedPhase| step.is_some_and(|step| phase.step <= step);
         let over = self.ahead.iter().take_while(|phase| over(phase)).count();
         let planned = self.ahead.drain(..over).next_back();
