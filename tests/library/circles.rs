@@ -145,7 +145,7 @@ fn defining(path: &str, modules: &Modules, depth: usize) -> Option<String> {
     (!module.is_empty()).then(|| module.to_owned())
 }
 
-/// The imports of each module: the other modules that define what it names.
+/// Lists the imports of each module: the other modules that define what it names.
 fn imports(modules: &Modules) -> BTreeMap<String, BTreeSet<String>> {
     let of_module = |(module, code): (&String, &String)| {
         let trees = uses(code)

@@ -123,7 +123,7 @@ fn text(seed: u64) -> Vec<u8> {
     text
 }
 
-/// The same texts in plain files, in compressed ones, and in a pipe.
+/// Puts the texts into plain files, into compressed ones, and into a pipe.
 fn sources(place: &Path, texts: &[Vec<u8>]) -> Vec<(Source, Option<std::thread::JoinHandle<()>>)> {
     let write = |name: String, bytes: &[u8]| -> PathBuf {
         let path = place.join(name);
