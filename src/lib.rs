@@ -269,6 +269,7 @@ mod answer;
 mod batch;
 pub mod cluster;
 pub mod compare;
+mod decode;
 mod engine;
 mod error;
 pub mod estimate;
@@ -277,6 +278,7 @@ pub mod filter;
 pub mod hash;
 mod input;
 pub mod interrupt;
+mod lines;
 pub mod memory;
 mod notice;
 mod observer;
@@ -285,6 +287,7 @@ mod output;
 mod overlaps;
 mod pass;
 pub mod plan;
+mod reading;
 mod record;
 mod results;
 mod run;
@@ -302,16 +305,17 @@ mod temp;
 mod testing;
 
 pub use compare::compare;
+pub use decode::feed::Reader;
+#[cfg(feature = "parquet")]
+pub use decode::parquet::{Advance, Copied, RowCopy};
 pub use engine::{
     difference, intersect, plan_for, plan_with_estimate, select, symmetric_difference, union,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use estimate::estimate;
-pub use input::lines::{LineFormat, Lines};
-#[cfg(feature = "parquet")]
-pub use input::parquet::{Advance, Copied, RowCopy};
-pub use input::{Files, Reader, Source};
+pub use input::{Files, Source};
 pub use interrupt::Interrupt;
+pub use lines::{LineFormat, Lines};
 pub use notice::{Foreign, Notice};
 pub use observer::Observer;
 pub use options::{KeyType, Options};

@@ -5,10 +5,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::decode::request::Opening;
 use crate::hash::HashKey;
-use crate::input::lines::LineFormat;
-use crate::input::request::Opening;
 use crate::interrupt::Interrupt;
+use crate::lines::LineFormat;
 use crate::observer::Observer;
 use crate::plan::Strategy;
 use crate::record::{Dialect, KeyForm, Keys, Syntax};

@@ -32,7 +32,8 @@ use crate::run::Run;
 use crate::run::survey::job_for;
 use crate::selection::{MOST_COUNTED_SIDES, Order, Rule, Selection, Sides, Turn};
 use crate::spill::bucket::Bucket;
-use crate::spill::fill::{FillRules, fill};
+use crate::spill::fill::fill;
+use crate::spill::rules::FillRules;
 
 /// The source of the frames of a join.
 #[derive(Debug)]

@@ -7,9 +7,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::decode::io_error::unreadable;
 use crate::error::{Error, Result};
 use crate::hash::{HashKey, LineHasher};
-use crate::input::unreadable;
 
 /// The most bytes that a file with a key may have: its digits, and white space.
 const MOST_BYTES: u64 = 4 << 10;

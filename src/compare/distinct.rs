@@ -5,9 +5,9 @@
 //! difference: what could be missing from that is the exact result, which was counted.
 
 use crate::compare::Mistake;
+use crate::decode::request::Opening;
 use crate::error::{Error, Result};
 use crate::estimate::{Bounds, estimate, estimate_opened};
-use crate::input::request::Opening;
 use crate::input::{Input, Source};
 use crate::options::Options;
 use crate::plan;

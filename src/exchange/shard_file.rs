@@ -17,11 +17,11 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use crate::decode::io_error::unreadable;
 use crate::error::{Error, Result};
 use crate::exchange::frame::{FrameKind, HEADER, Header, NOWHERE};
 use crate::exchange::totals::{BucketTotals, ENTRY, TRAILER, Trailer};
 use crate::exchange::{Frame, Frames, MakeRoom, bad_frames};
-use crate::input::unreadable;
 
 /// One bucket of a shard file.
 pub(crate) struct ShardFile {

@@ -18,11 +18,11 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use crate::decode::stream::StoppableStream;
 use crate::error::{Error, Result};
 use crate::exchange::frame::{FrameKind, HEADER, Header};
 use crate::exchange::totals::{BucketTotals, ENTRY, TRAILER, Trailer};
 use crate::exchange::{Frame, Frames, MakeRoom, bad_frames};
-use crate::input::stream::StoppableStream;
 use crate::sys::checksum;
 
 /// Entries of counters that are read at a time.

@@ -19,7 +19,7 @@ use crate::filter::shape::{Kind, Shape};
 use crate::filter::sizing::BLOCK_BITS;
 use crate::filter::words::{InFile, ReadWords, Words};
 use crate::hash::LineHasher;
-use crate::input::lines::LineFormat;
+use crate::lines::LineFormat;
 use crate::memory::buffer::Buffer;
 use crate::record::KeyForm;
 

@@ -1,21 +1,21 @@
-//! What a text has before its first record: a header, and what may come before that.
+//! The front of a text, which comes before its first record: a header, and what may come before that.
 //!
 //! *Owns:* reading it, from a file or from a stream. *Invariants:* comments and blank lines before a header are passed
-//! over; nothing behind the header of a stream is taken. *Cost:* 64 KiB read of each file, and the comments before its
+//! over; nothing after the header of a stream is taken. *Cost:* 64 KiB read of each file, and the comments before its
 //! header; a stream is read byte by byte.
 
 use std::fs::File;
 use std::path::Path;
 
+use crate::decode::compressed::{Front as Format, recognise};
+use crate::decode::io_error::unreadable;
+use crate::decode::request::Opening;
+use crate::decode::stream::StoppableStream;
 use crate::error::{Error, Result};
-use crate::input::compressed::{Front as Format, recognise};
-use crate::input::foreign::{Beginning, explained};
-use crate::input::lines::LineFormat;
+use crate::input::beginning::{Beginning, explained};
 use crate::input::parts::Parts;
-use crate::input::request::Opening;
-use crate::input::stream::StoppableStream;
 use crate::input::supply::Supply;
-use crate::input::unreadable;
+use crate::lines::LineFormat;
 use crate::memory::budget::MemoryBudget;
 use crate::notice::Foreign;
 use crate::record::{BYTE_ORDER_MARK, Header, MOST_HEADER_BYTES, PassedOver};
@@ -139,7 +139,7 @@ pub(super) fn front_of_part(
     }
 }
 
-/// Reads what a stream has before its first record, byte by byte, so that nothing behind it is taken.
+/// Reads what a stream has before its first record, byte by byte, so that nothing after it is taken.
 ///
 /// # Errors
 /// As [`front_of_part`], and for a stream that is compressed.

@@ -1,4 +1,4 @@
-//! How the lines of an input are records: where their keys are, and which of its lines are headers.
+//! The rules by which lines of an input are records: where their keys are, and which lines are headers.
 //!
 //! *Owns:* what is known of each file since its header was read. *Invariants:* the columns of every file are known
 //! before any record is read; the header of a file is no record of it. *Cost:* reading headers
@@ -8,24 +8,19 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::decode::request::Opening;
 use crate::error::{Error, Result};
-use crate::input::Input;
-use crate::input::chunk::Place;
-use crate::input::foreign::explained;
+use crate::input::beginning::explained;
 use crate::input::front::{Front, front_of_part, front_of_stream};
-use crate::input::lines::LineFormat;
 use crate::input::parts::Parts;
-use crate::input::request::Opening;
-use crate::input::supply::{PieceOpening, Supply, bytes_before};
+use crate::lines::LineFormat;
 use crate::notice::Foreign;
-use crate::record::{
-    BYTE_ORDER_MARK, BadRecords, Columns, Header, Key, Keys, MOST_HEADER_BYTES, PassedOver, Syntax,
-};
+use crate::record::{BYTE_ORDER_MARK, BadRecords, Columns, Header, Key, Keys, PassedOver, Syntax};
 
-/// How the lines of an input are records.
+/// The rules by which the lines of an input are records.
 #[derive(Debug)]
 pub(crate) struct Keying {
-    /// Where the keys are in each file; of a stream there is one.
+    /// The places of the keys in each file; of a stream there is one.
     columns: Vec<Arc<Columns>>,
     /// The bytes of each file before its first record: a header, with comments and blank lines before it.
     fronts: Vec<u64>,
@@ -35,15 +30,15 @@ pub(crate) struct Keying {
     drops_marks: bool,
     /// The header of the first file that has one, and the number of that file.
     header: Option<(Header, usize)>,
-    /// What each of its fields is called, by the rules for comparing keys.
+    /// The names of its fields, by the rules for comparing keys.
     names: Vec<Vec<u8>>,
     /// The number of a file whose header has other names, or in another order.
     other_part: Option<usize>,
     /// Bytes that were read of a stream as its header, and the lines in them.
     taken: Taken,
-    /// The kind of data that the header of a stream shows, if that is no plain text.
+    /// Returns the kind of data that the header of a stream shows, if that is no plain text.
     foreign_header: Option<Foreign>,
-    /// Whether a record without a key is left out.
+    /// True if a record without a key is left out.
     skips_bad: bool,
 }
 
@@ -190,7 +185,7 @@ impl Keying {
         self.taken
     }
 
-    /// Where the keys are in the file with this number.
+    /// Returns the places of the keys in the file with this number.
     pub(crate) fn columns(&self, part: usize) -> &Arc<Columns> {
         &self.columns[part]
     }
@@ -200,20 +195,20 @@ impl Keying {
         self.fronts[part]
     }
 
-    /// The lines of the file with this number that are no records; `None` where all are.
+    /// Returns the rule for lines of the file with this number that are no records; `None` where all are.
     pub(crate) fn passed_over(&self, part: usize) -> Option<PassedOver> {
         self.passed_over[part]
     }
 
-    /// The bytes at the start of a file that begins with `front` which are no part of its first record: those of a byte
-    /// order mark.
+    /// Counts the bytes at the start of a file that are no part of its first record: those of a byte order mark, if
+    /// `front`, with which it begins, has one.
     pub(crate) fn mark(&self, front: &[u8]) -> usize {
         let has_mark = self.drops_marks && front.starts_with(BYTE_ORDER_MARK);
         if has_mark { BYTE_ORDER_MARK.len() } else { 0 }
     }
 
-    /// The first record of the file with this number, which begins with `bytes`, and what separates its fields; `None`
-    /// where it has none, or its key is in none of them.
+    /// Finds the first record of the file with this number, which begins with `bytes`, and what separates its fields;
+    /// `None` where it has none, or its key is in none of them.
     pub(super) fn first_record<'b>(
         &self,
         part: usize,
@@ -227,16 +222,16 @@ impl Keying {
         Some((first, delimiter))
     }
 
-    /// The kind of data that the header of a stream shows, if that is no plain text.
+    /// Returns the kind of data that the header of a stream shows, if that is no plain text.
     pub(super) fn foreign_header(&self) -> Option<Foreign> {
         self.foreign_header
     }
 
-    /// Checks that the fields of all files are in the same places.
+    /// Checks that the fields of all files are in the same places. Messages call a file by the `name` of its number.
     ///
     /// # Errors
     /// [`Error::Usage`] where they are not: their records cannot be written together.
-    pub(super) fn check_layouts(&self, input: &Input) -> Result<()> {
+    pub(super) fn check_layouts<'n>(&self, name: impl Fn(usize) -> &'n Path) -> Result<()> {
         let first = &self.columns[0];
         let other = self.columns.iter().position(|columns| columns != first);
         match other.or(self.other_part) {
@@ -244,16 +239,16 @@ impl Keying {
             Some(part) => Err(Error::usage(
                 format!(
                     "{}: its fields are not in the same places as those of {}",
-                    input.part_name(part).display(),
-                    input.part_name(0).display()
+                    name(part).display(),
+                    name(0).display()
                 ),
                 "use the same fields in the same order in all files whose lines are written, or leave out `of_records`",
             )),
         }
     }
 
-    /// The header of an answer of records, or else of their keys, without its terminator: that of the first file that
-    /// has one.
+    /// Returns the header of an answer of records, or else of their keys, without its terminator: that of the first
+    /// file that has one.
     pub(crate) fn header(&self, of_records: bool) -> Option<Vec<u8>> {
         let (header, part) = self.header.as_ref()?;
         let record = &header.record;
@@ -271,73 +266,66 @@ impl Keying {
         })
     }
 
-    /// What the fields are called, by the header and the rules for comparing keys; none without a header.
+    /// Returns the names of the fields, by the header and the rules for comparing keys; none without a header.
     pub(crate) fn names(&self) -> &[Vec<u8>] {
         &self.names
     }
 
-    /// Whether a CR before the line end is no part of any key.
+    /// Returns true if a CR before the line end is no part of any key.
     pub(crate) fn ignores_cr(&self) -> bool {
         self.columns[0].ignores_cr()
     }
 
-    /// Whether a record without a key is left out.
+    /// Returns true if a record without a key is left out.
     pub(crate) fn skips_bad(&self) -> bool {
         self.skips_bad
     }
 
-    /// The same for a copy of a stream, which has no header.
+    /// Returns the same for a copy of a stream, which has no header.
     pub(super) fn of_copy(self) -> Self {
         let fronts = vec![0; self.fronts.len()];
         Self { fronts, ..self }
     }
 }
 
-/// The lines of a text of the input with `number` that are no records.
-fn passed_over(keys: &Keys, number: u32) -> PassedOver {
-    PassedOver::of(keys, !keys.fields_of(number).is_empty())
+/// The records of an input.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    /// The rules by which its lines are records; `None` where each line is its own key.
+    pub(super) keying: Option<Keying>,
+    /// True if records are kept whole; else only their keys are.
+    pub(super) are_kept: bool,
 }
 
-impl Input {
-    /// Where `place` is for the user: its line, from 1, or `None` where lines cannot be counted, and its offset; the
-    /// header of a stream counts, too.
-    pub(crate) fn place_of(&self, place: Place, opening: &PieceOpening<'_>) -> (Option<u64>, u64) {
-        let offset = self.offset_of(place, opening);
-        let Taken { bytes, lines, .. } = self.keying().map_or_else(Taken::default, Keying::taken);
-        let line = self
-            .parts()
-            .map(|parts| lines_before(parts, place.part, offset, opening));
-        let line = line.and_then(Result::ok).map(|before| lines + before + 1);
-        (line, bytes + offset)
+impl Records {
+    /// Lets passes keep records whole, where lines are records. Messages call a file by the `name` of its number.
+    ///
+    /// # Errors
+    /// Those of [`Keying::check_layouts`].
+    pub(super) fn keep<'n>(&mut self, name: impl Fn(usize) -> &'n Path) -> Result<()> {
+        if let Some(keying) = &self.keying {
+            keying.check_layouts(name)?;
+            self.are_kept = true;
+        }
+        Ok(())
     }
 
-    /// Where `place` is in its file or stream, in bytes when it is decoded; in its piece where the file cannot be
-    /// decoded up to there any more.
-    pub(crate) fn offset_of(&self, place: Place, opening: &PieceOpening<'_>) -> u64 {
-        let before = self
-            .parts()
-            .map(|parts| bytes_before(parts, place, opening));
-        before.and_then(Result::ok).unwrap_or(0) + place.offset
+    /// Returns the places of the keys in records that are kept whole; `None` where lines are keys.
+    pub(super) fn columns(&self) -> Option<&Arc<Columns>> {
+        let keying = self.keying.as_ref().filter(|_| self.are_kept);
+        keying.map(|keying| keying.columns(0))
     }
-}
 
-/// How many lines end in the bytes of a file before `offset`.
-fn lines_before(
-    parts: &Parts,
-    part: usize,
-    offset: u64,
-    opening: &PieceOpening<'_>,
-) -> Result<u64> {
-    let mut supply = Supply::of_part(parts, part, opening.stop, &opening.budget)?;
-    let (mut buffer, mut left, mut lines) = (vec![0; MOST_HEADER_BYTES], offset, 0);
-    while left > 0 {
-        let filled = supply.fill(&mut buffer)?;
-        let before = left.min(filled.bytes as u64) as usize;
-        lines += memchr::memchr_iter(opening.terminator, &buffer[..before]).count() as u64;
-        left -= before as u64;
-        if filled.is_ended {
-            break;
+    /// Returns those of a copy of a stream, which has no header.
+    pub(super) fn of_copy(self) -> Self {
+        Self {
+            keying: self.keying.map(Keying::of_copy),
+            ..self
         }
     }
-    Ok(lines)
+}
+
+/// Returns the rule for lines of a text that are no records, of the input with `number`.
+fn passed_over(keys: &Keys, number: u32) -> PassedOver {
+    PassedOver::of(keys, !keys.fields_of(number).is_empty())
 }

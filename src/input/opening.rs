@@ -1,4 +1,4 @@
-//! Opening inputs: what each source is, and which of them are the same.
+//! The opening of inputs: what each source is, and which of them are the same.
 //!
 //! *Owns:* the checks before any work starts. *Invariants:* what an input is decides whether it was named twice, not
 //! what it is called; what can be read only once is refused the second time. *Cost:* one descriptor for each pipe; a
@@ -10,21 +10,24 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
+use crate::decode::feed::Reader;
+use crate::decode::file;
+use crate::decode::file_state::has_size;
+use crate::decode::form::Form;
+use crate::decode::io_error::{STDIN, unreadable};
+use crate::decode::request::Opening;
 use crate::error::{Error, Result};
-use crate::input::feed::Reader;
-use crate::input::form::Form;
+use crate::input::Input;
+use crate::input::access::Access;
 use crate::input::keying::Keying;
-use crate::input::parts::{Parts, has_size};
-use crate::input::request::Opening;
-use crate::input::source::{Files, STDIN, Source};
-use crate::input::{Access, Input, file, unreadable};
+use crate::input::parts::Parts;
+use crate::input::source::{Files, Source};
 use crate::record::{Field, Keys, Syntax};
 use crate::sys::file_id::FileId;
 
-/// What tells an input from all others: the files in their order, and how they are read, if that is otherwise than for
-/// other inputs: where their keys are, and whether they have headers.
+/// The identity of an input: its files in their order, and what is special about reading them: the fields of their
+/// keys, if they have their own, and whether they have headers.
 type Identity = (Vec<FileId>, Vec<Field>, bool);
 
 impl Input {
@@ -62,29 +65,26 @@ impl Input {
             let has_header = opening.keys.is_some_and(|keys| keys.has_header_of(number));
             let identity = (files, own_fields(opening.keys, number), has_header);
             // Another process may have read a part of standard input: it is never the same as its file.
-            if *source != Source::Stdin || input.is_read_once {
+            if *source != Source::Stdin || input.access.is_read_once {
                 match seen.entry(identity) {
                     Entry::Vacant(place) => {
                         place.insert(inputs.len());
                     }
                     Entry::Occupied(first) => {
                         let first = &mut inputs[*first.get()];
-                        first.refuse_if_read_once(&input.name)?;
-                        first.sides.push(side);
+                        first.refuse_if_read_once(input.name())?;
+                        first.identity.sides.push(side);
                         continue;
                     }
                 }
             }
-            input.number = inputs.len();
-            input.sides = vec![side];
-            input.keying = match &input.access {
-                Access::Parts(parts) => Keying::of_parts(parts, number, opening)?,
-                Access::Stream(stream) => {
-                    let stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
-                    let file = stream.as_ref();
-                    file.map_or(Ok(None), |file| {
-                        Keying::of_stream(file, number, &input.name, opening)
-                    })?
+            input.identity.number = inputs.len();
+            input.identity.sides = vec![side];
+            input.records.keying = match input.parts() {
+                Some(parts) => Keying::of_parts(parts, number, opening)?,
+                None => {
+                    let read = |file: &File| Keying::of_stream(file, number, input.name(), opening);
+                    input.access.look_at_stream(read).transpose()?.flatten()
                 }
             };
             inputs.push(input);
@@ -95,13 +95,13 @@ impl Input {
         Ok(inputs)
     }
 
-    /// The error for a second name of what can be read only once.
+    /// Refuses a second name of what can be read only once.
     fn refuse_if_read_once(&self, name: &Path) -> Result<()> {
-        if !self.is_read_once {
+        if !self.access.is_read_once {
             return Ok(());
         }
-        let (first, second) = (self.name.display(), name.display());
-        let what = if self.name == name {
+        let (first, second) = (self.name().display(), name.display());
+        let what = if self.name() == name {
             format!("{second}: was named twice, but can only be read once")
         } else {
             format!("{second}: is the same as {first}, but can only be read once")
@@ -130,18 +130,16 @@ impl Input {
         let is_warm = metadata.is_file() && file::is_cached(&file, metadata.size());
         let by_position = metadata.is_file() && *source != Source::Stdin && has_size(&file);
         let is_read_once = is_read_once(&file, &metadata);
-        let access = if by_position {
+        let mut access = if by_position {
             let form = Form::of_file(&file, metadata.size(), &name, number, opening)?;
             let (path, name) = (name.clone(), name.clone());
-            Access::Parts(Parts::one(path, name, &metadata, is_warm, form))
+            let only = Parts::one(path, name, &metadata, is_warm, form);
+            Access::of_parts(only, opening.decodes)
         } else {
-            Access::Stream(Mutex::new(Some(file)))
+            Access::of_stream(file, opening.decodes)
         };
-        let input = Self {
-            is_read_once,
-            ..Self::new(name, access, opening.decodes)
-        };
-        Ok((input, vec![FileId::of(&metadata)]))
+        access.is_read_once = is_read_once;
+        Ok((Self::new(name, access), vec![FileId::of(&metadata)]))
     }
 
     /// Starts reading what a program gives.
@@ -149,13 +147,9 @@ impl Input {
         let name = reader.name().to_owned();
         let (file, feed) = reader.start()?;
         let metadata = file.metadata().map_err(|error| unreadable(&name, error))?;
-        let access = Access::Stream(Mutex::new(Some(file)));
-        let input = Self {
-            feed: Some(feed),
-            is_read_once: true,
-            ..Self::new(name, access, opening.decodes)
-        };
-        Ok((input, vec![FileId::of(&metadata)]))
+        let mut access = Access::of_stream(file, opening.decodes);
+        (access.feed, access.is_read_once) = (Some(feed), true);
+        Ok((Self::new(name, access), vec![FileId::of(&metadata)]))
     }
 
     /// Checks many files that are one side.
@@ -169,8 +163,8 @@ impl Input {
         }
         let parts = Parts::check(files.shared_paths(), number, opening)?;
         let identity = parts.all().iter().map(|part| part.state.id).collect();
-        let input = Self::new(name, Access::Parts(parts), opening.decodes);
-        Ok((input, identity))
+        let access = Access::of_parts(parts, opening.decodes);
+        Ok((Self::new(name, access), identity))
     }
 }
 
@@ -187,7 +181,7 @@ fn check_tables(inputs: &[Input], keys: &Keys) -> Result<()> {
             "add `Syntax::Csv`, `Syntax::Delimited(b'\\t')`, `Syntax::JsonLines` or `delimiter`, or give a Parquet file (not through a pipe)",
         ));
     }
-    let first = inputs.iter().find(|input| input.sides.contains(&1));
+    let first = inputs.iter().find(|input| input.sides().contains(&1));
     match first {
         Some(first) if keys.row_numbers && !first.is_table() => Err(Error::usage(
             format!(
@@ -200,22 +194,22 @@ fn check_tables(inputs: &[Input], keys: &Keys) -> Result<()> {
     }
 }
 
-/// The fields of the input with this number, if it has its own.
+/// Returns the fields of the input with this number, if it has its own.
 fn own_fields(keys: Option<&Keys>, number: u32) -> Vec<Field> {
     let own = keys.map_or(&[][..], |keys| &keys.fields_of);
     let own = own.iter().find(|(input, _)| *input == number);
     own.map_or_else(Vec::new, |(_, fields)| fields.clone())
 }
 
-/// Whether what was read of `file` can be read again under no name. Other devices, such as
-/// `/dev/null`, give the same at every opening.
+/// Returns true if what was read of `file` can be read again under no name. Other devices, such as `/dev/null`, give
+/// the same at every opening.
 fn is_read_once(file: &File, metadata: &Metadata) -> bool {
     let kind = metadata.file_type();
     kind.is_fifo() || kind.is_socket() || (kind.is_char_device() && rustix::termios::isatty(file))
 }
 
-/// Standard input as a file of its own, so that it is closed like any other. One that is only for
-/// writing is refused before any work is done.
+/// Opens standard input as a file of its own, so that it is closed like any other. One that is only for writing is
+/// refused before any work is done.
 fn stdin() -> io::Result<File> {
     use rustix::fs::OFlags;
     let stdin = rustix::io::dup(std::io::stdin())?;

@@ -1,6 +1,6 @@
 //! The regular files of an input: one, or the parts of a side of many.
 //!
-//! *Owns:* what is known of each file since it was checked ([`FileState`]), and where it starts in the side.
+//! *Owns:* what is known of each file since it was checked ([`Part`]), and where it starts in the side.
 //!
 //! *Invariants.*
 //! - Parts are numbered from 0 in the order of the side. Positions in the side count the bytes of the parts before,
@@ -12,83 +12,34 @@
 
 use std::fs::{File, Metadata};
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use crate::decode::compressed::Decoding;
+use crate::decode::file;
+use crate::decode::file_state::{FileState, has_size};
+use crate::decode::form::Form;
+use crate::decode::io_error::unreadable;
+use crate::decode::parquet::Table;
+use crate::decode::request::Opening;
 use crate::error::{Error, Result};
-use crate::input::compressed::Decoding;
-use crate::input::form::Form;
-use crate::input::parquet::Table;
-use crate::input::request::Opening;
-use crate::input::{file, unreadable};
 use crate::record::{Columns, Syntax};
 use crate::sys::file_id::FileId;
 
-/// What tells that a file is still as it was at the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileState {
-    /// Device and inode.
-    pub(super) id: FileId,
-    /// Bytes.
-    pub(super) size: u64,
-    /// Time of the last write: seconds, nanoseconds.
-    modified: (i64, i64),
-}
-
-impl FileState {
-    pub(super) fn of(metadata: &Metadata) -> Self {
-        Self {
-            id: FileId::of(metadata),
-            size: metadata.size(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-        }
-    }
-
-    /// Fails where the file, which messages call `name`, is not `now` as it was.
-    ///
-    /// # Errors
-    /// [`Error::InputChanged`], with what differs.
-    pub(super) fn check(&self, now: &Self, name: &Path) -> Result<()> {
-        match self.difference(now) {
-            Some(what) => Err(Error::InputChanged {
-                path: name.to_owned(),
-                what,
-            }),
-            None => Ok(()),
-        }
-    }
-
-    /// Which of the properties differ, in words.
-    fn difference(&self, now: &Self) -> Option<String> {
-        if self.id != now.id {
-            return Some("another file now has this name".into());
-        }
-        if self.size != now.size {
-            return Some(format!(
-                "{} bytes at the start, {} now",
-                self.size, now.size
-            ));
-        }
-        // The change time is no evidence: it also moves when a file is linked or renamed.
-        (self.modified != now.modified).then(|| "it was written to".into())
-    }
-}
-
-/// What is known of one file since it was checked.
+/// The knowledge of one file since it was checked.
 #[derive(Debug)]
-pub(super) struct Part {
-    pub(super) state: FileState,
-    /// Where it starts in the side: the bytes of the parts before it.
-    pub(super) start: u64,
-    /// Whether most of it was in the page cache. Asked before anything else was read of it.
-    pub(super) is_warm: bool,
-    /// How its bytes become lines.
-    pub(super) form: Form,
+pub(crate) struct Part {
+    pub(crate) state: FileState,
+    /// Its start in the side: the bytes of the parts before it.
+    pub(crate) start: u64,
+    /// True if most of it was in the page cache. Asked before anything else was read of it.
+    pub(crate) is_warm: bool,
+    /// The form in which it has lines.
+    pub(crate) form: Form,
 }
 
-/// Computes what one of many files with a path of `path_bytes` takes beside buffers, in bytes, from when it is listed
+/// Computes what one of many files with a path of `path_bytes` takes besides buffers, in bytes, from when it is listed
 /// to the end of the run.
 pub(crate) fn bytes_to_list(path_bytes: u64) -> u64 {
     // An allocation has 32 bytes at least, in steps of 16, of which 8 are not its own.
@@ -101,22 +52,22 @@ pub(crate) fn bytes_to_list(path_bytes: u64) -> u64 {
 
 /// The regular files of an input: can be read by position, any number of times.
 #[derive(Debug)]
-pub(super) struct Parts {
-    /// Where each is.
+pub(crate) struct Parts {
+    /// The path of each.
     paths: Arc<Vec<PathBuf>>,
-    /// As many, in the same order.
+    /// Their parts, in the same order.
     all: Vec<Part>,
-    /// How messages call the only file, which is another name than its path where it is the copy of a pipe.
-    /// `None` where each file is called by its path.
+    /// The name of the only file in messages, which is not its path where it is the copy of a pipe. `None` where each
+    /// file is called by its path.
     name: Option<PathBuf>,
     /// The lines that begin in these bytes of the only file are the input; `None` for all lines.
     range: Option<Range<u64>>,
     padding: Padding,
 }
 
-/// Bytes behind compressed data that were passed over.
+/// Bytes after compressed data that were passed over.
 #[derive(Debug, Default)]
-pub(super) struct Padding {
+pub(crate) struct Padding {
     /// Of the file that is named; 0 where nothing was.
     bytes: AtomicU64,
     part: AtomicUsize,
@@ -124,21 +75,21 @@ pub(super) struct Padding {
 
 impl Padding {
     /// Notes `bytes` of a file; of several files one is remembered.
-    pub(super) fn note(&self, part: usize, bytes: u64) {
+    pub(crate) fn note(&self, part: usize, bytes: u64) {
         self.part.store(part, Ordering::Relaxed);
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// The number of a file, and the bytes of it.
-    pub(super) fn found(&self) -> Option<(usize, u64)> {
+    /// Returns the number of a file, and the bytes of it that were passed over.
+    pub(crate) fn found(&self) -> Option<(usize, u64)> {
         let bytes = self.bytes.load(Ordering::Relaxed);
         (bytes > 0).then(|| (self.part.load(Ordering::Relaxed), bytes))
     }
 }
 
 impl Parts {
-    /// The one file at `path`, which messages call `name`.
-    pub(super) fn one(
+    /// Makes the one part of the file at `path`, which messages call `name`.
+    pub(crate) fn one(
         path: PathBuf,
         name: PathBuf,
         metadata: &Metadata,
@@ -160,24 +111,28 @@ impl Parts {
         }
     }
 
-    /// The same where only the lines count that begin in `range` of the only file. What of it lies behind the end of
-    /// the file is left out.
-    pub(super) fn in_range(self, range: Range<u64>) -> Self {
-        let size = self.bytes();
-        let start = range.start.min(size);
+    /// Returns the same where only the lines count that begin in `range` of the only file.
+    pub(crate) fn in_range(self, range: Range<u64>) -> Self {
         Self {
-            range: Some(start..range.end.clamp(start, size)),
+            range: Some(range),
             ..self
         }
     }
 
-    /// Where in a part the lines begin that are read, in bytes.
-    pub(super) fn range(&self, part: usize) -> Range<u64> {
+    /// Returns `range` without what lies after the end of the only file.
+    pub(crate) fn clamped(&self, range: Range<u64>) -> Range<u64> {
+        let size = self.bytes();
+        let start = range.start.min(size);
+        start..range.end.clamp(start, size)
+    }
+
+    /// Returns the bytes of a part in which the lines begin that are read.
+    pub(crate) fn range(&self, part: usize) -> Range<u64> {
         self.range.clone().unwrap_or(0..self.all[part].state.size)
     }
 
-    /// Whether only a range of the file is read.
-    pub(super) fn has_range(&self) -> bool {
+    /// Returns true if only a range of the file is read.
+    pub(crate) fn has_range(&self) -> bool {
         self.range.is_some()
     }
 
@@ -187,7 +142,7 @@ impl Parts {
     /// # Errors
     /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for the first that is not a regular
     /// file.
-    pub(super) fn check(
+    pub(crate) fn check(
         paths: Arc<Vec<PathBuf>>,
         number: u32,
         opening: Opening<'_>,
@@ -234,54 +189,54 @@ impl Parts {
         }
     }
 
-    /// All parts.
-    pub(super) fn all(&self) -> &[Part] {
+    /// Returns all parts.
+    pub(crate) fn all(&self) -> &[Part] {
         &self.all
     }
 
-    /// The number of bytes that were passed over at the end of one.
-    pub(super) fn padding(&self) -> &Padding {
+    /// Returns the note of the bytes that were passed over at the end of one.
+    pub(crate) fn padding(&self) -> &Padding {
         &self.padding
     }
 
-    /// How messages call a part.
-    pub(super) fn name(&self, part: usize) -> &Path {
+    /// Returns the name of a part in messages.
+    pub(crate) fn name(&self, part: usize) -> &Path {
         self.name.as_deref().unwrap_or(&self.paths[part])
     }
 
-    /// The same with `name` for the only file.
-    pub(super) fn called(self, name: PathBuf) -> Self {
+    /// Returns the same with `name` for the only file.
+    pub(crate) fn called(self, name: PathBuf) -> Self {
         Self {
             name: Some(name),
             ..self
         }
     }
 
-    /// How many files were named as one side; `None` where one was named as itself.
-    pub(super) fn count(&self) -> Option<u64> {
+    /// Counts the files that were named as one side; `None` where one was named as itself.
+    pub(crate) fn count(&self) -> Option<u64> {
         let count = self.all.len() as u64;
         self.name.is_none().then_some(count)
     }
 
-    /// What decoding the files takes; `None` where none is compressed.
-    pub(super) fn decoding(&self) -> Option<Decoding> {
+    /// Returns what decoding the files takes; `None` where none is compressed.
+    pub(crate) fn decoding(&self) -> Option<Decoding> {
         let all = self.all.iter().filter_map(|part| part.form.decoding());
         all.reduce(Decoding::with)
     }
 
-    /// Those that are Parquet files.
-    pub(super) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+    /// Iterates over those that are Parquet files.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.all.iter().filter_map(|part| part.form.table())
     }
 
-    /// All bytes, as they are in the files.
-    pub(super) fn bytes(&self) -> u64 {
+    /// Counts all bytes, as they are in the files.
+    pub(crate) fn bytes(&self) -> u64 {
         let last = self.all.last();
         last.map_or(0, |part| part.start + part.state.size)
     }
 
-    /// Whether most bytes were in the page cache when the files were checked.
-    pub(super) fn is_warm(&self) -> bool {
+    /// Returns true if most bytes were in the page cache when the files were checked.
+    pub(crate) fn is_warm(&self) -> bool {
         let warm = self.all.iter().filter(|part| part.is_warm);
         let warm: u64 = warm.map(|part| part.state.size).sum();
         // A single file is warm or not, however small it is.
@@ -291,8 +246,8 @@ impl Parts {
         }
     }
 
-    /// The part that has the byte at `position` of the side; of an empty side the last.
-    pub(super) fn at(&self, position: u64) -> usize {
+    /// Finds the part that has the byte at `position` of the side; of an empty side the last.
+    pub(crate) fn at(&self, position: u64) -> usize {
         // Empty parts start where the next one does: the last of them has the byte.
         let behind = self.all.partition_point(|part| part.start <= position);
         behind.saturating_sub(1)
@@ -303,7 +258,7 @@ impl Parts {
     ///
     /// # Errors
     /// [`Error::Input`] where it cannot be opened any more, [`Error::InputChanged`].
-    pub(super) fn open(&self, part: usize) -> Result<File> {
+    pub(crate) fn open(&self, part: usize) -> Result<File> {
         let opened = File::open(&self.paths[part]);
         let file = opened.map_err(|error| unreadable(self.name(part), error))?;
         self.verify(part, &file)?;
@@ -315,7 +270,7 @@ impl Parts {
     ///
     /// # Errors
     /// [`Error::InputChanged`], with what differs.
-    pub(super) fn verify(&self, part: usize, file: &File) -> Result<()> {
+    pub(crate) fn verify(&self, part: usize, file: &File) -> Result<()> {
         let name = self.name(part);
         let metadata = file.metadata().map_err(|error| unreadable(name, error))?;
         let state = self.all[part].state;
@@ -355,22 +310,4 @@ fn not_a_part(path: &Path) -> Error {
         ),
         "copy it to a file, or give it as a side of its own",
     )
-}
-
-/// Whether the size of a regular file is true. Files of /proc claim to be empty and are not, those of
-/// /sys claim a page and have less: they are read to their end, like a stream.
-pub(super) fn has_size(file: &File) -> bool {
-    let Ok(metadata) = file.metadata() else {
-        return true;
-    };
-    let size = metadata.size();
-    // After an empty file there must be nothing, and any other must have its last byte.
-    let wanted = usize::from(size > 0);
-    match file.read_at(&mut [0], size.saturating_sub(1)) {
-        Ok(read) if read == wanted => true,
-        // One that is cut short at this moment has changed: the next look at it tells.
-        Ok(_) => file.metadata().is_ok_and(|now| now.size() != size),
-        // Reading it fails later, and says why.
-        Err(_) => true,
-    }
 }

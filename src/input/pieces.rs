@@ -1,8 +1,8 @@
 //! Pieces of an input that is decoded: each is decoded from its start to its end, by one thread at a time.
 //!
 //! *Owns:* which pieces there are ([`Piece`]), and who decodes which: they are claimed in their order ([`Pieces`]).
-//! *Invariants:* every line of the input belongs to one piece, and every piece is claimed once. *Cost:* a file is opened for
-//! each piece of it, and looked into for where it ends.
+//! *Invariants:* every line of the input belongs to one piece, and every piece is claimed once. *Cost:* a file is
+//! opened for each piece of it, and looked into for where it ends.
 //!
 //! | a file | its pieces |
 //! |---|---|
@@ -10,27 +10,27 @@
 //! | of BGZF, or by pzstd | frames of 1 MiB or more, with the lines that begin in them |
 //! | Parquet | row groups with 65,536 rows or more |
 
+use crate::decode::compressed::border_after;
+use crate::decode::form::Form;
+use crate::decode::io_error::unreadable;
 use crate::error::Result;
-use crate::input::compressed::border_after;
-use crate::input::form::Form;
 use crate::input::parts::Parts;
-use crate::input::unreadable;
 use crate::sys::sync::{Mutex, PoisonError};
 
 /// A piece of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(crate) struct Piece {
     /// The number of its file.
-    pub(super) part: usize,
-    /// Where it begins in the file: a byte of a compressed file, a row group of a Parquet file; 0 at its beginning.
-    pub(super) start: u64,
-    /// Where the next piece begins; `None` for the last of a file.
-    pub(super) end: Option<u64>,
+    pub(crate) part: usize,
+    /// Its beginning in the file: a byte of a compressed file, a row group of a Parquet file; 0 at its beginning.
+    pub(crate) start: u64,
+    /// The beginning of the next piece; `None` for the last of a file.
+    pub(crate) end: Option<u64>,
 }
 
 impl Piece {
-    /// A whole file.
-    pub(super) fn whole(part: usize) -> Self {
+    /// Makes a piece of a whole file.
+    pub(crate) fn whole(part: usize) -> Self {
         Self {
             part,
             start: 0,
@@ -38,8 +38,8 @@ impl Piece {
         }
     }
 
-    /// All of its file that is before it.
-    pub(super) fn before(part: usize, start: u64) -> Self {
+    /// Makes a piece of all that comes before `start` in a file.
+    pub(crate) fn before(part: usize, start: u64) -> Self {
         Self {
             part,
             start: 0,
@@ -47,24 +47,24 @@ impl Piece {
         }
     }
 
-    /// Whether it is a whole file.
-    pub(super) fn is_whole(&self) -> bool {
+    /// Returns true if it is a whole file.
+    pub(crate) fn is_whole(&self) -> bool {
         *self == Self::whole(self.part)
     }
 }
 
 /// The pieces of an input that nobody has claimed yet.
 #[derive(Debug)]
-pub(super) struct Pieces<'a> {
+pub(crate) struct Pieces<'a> {
     parts: &'a Parts,
     cuts: Cuts,
-    /// Where the next one begins: a file, and a place in it as in [`Piece::start`].
+    /// The beginning of the next one: a file, and a place in it as in [`Piece::start`].
     next: Mutex<(usize, u64)>,
 }
 
-/// Where files are cut.
+/// The places at which files are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cuts {
+pub(crate) enum Cuts {
     /// Nowhere: each file is one piece.
     None,
     /// Between rows, but not within lines: where these end shows only from the start of a file on.
@@ -74,8 +74,8 @@ pub(super) enum Cuts {
 }
 
 impl<'a> Pieces<'a> {
-    /// All pieces of the files.
-    pub(super) fn new(parts: &'a Parts, cuts: Cuts) -> Self {
+    /// Has all pieces of the files.
+    pub(crate) fn new(parts: &'a Parts, cuts: Cuts) -> Self {
         Self {
             parts,
             cuts,
@@ -83,16 +83,16 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// The files.
-    pub(super) fn parts(&self) -> &'a Parts {
+    /// Returns the files.
+    pub(crate) fn parts(&self) -> &'a Parts {
         self.parts
     }
 
-    /// The next piece; `None` where there are no more.
+    /// Claims the next piece; `None` where there are no more.
     ///
     /// # Errors
     /// As [`Parts::open`], of the file that it is of, where that is looked into.
-    pub(super) fn claim(&self) -> Result<Option<Piece>> {
+    pub(crate) fn claim(&self) -> Result<Option<Piece>> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let (part, start) = *next;
         if part == self.parts.all().len() {
@@ -103,7 +103,7 @@ impl<'a> Pieces<'a> {
         Ok(Some(Piece { part, start, end }))
     }
 
-    /// Where the piece ends that begins at `start` of a file.
+    /// Finds the end of the piece that begins at `start` of a file.
     fn end(&self, part: usize, start: u64) -> Result<Option<u64>> {
         let about = &self.parts.all()[part];
         match (&about.form, self.cuts) {

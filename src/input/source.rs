@@ -1,4 +1,4 @@
-//! What a caller names as an input.
+//! The inputs that a caller names.
 //!
 //! *Owns:* [`Source`] and [`Files`]. *Invariants:* a source says what to read, and nothing of it was looked at yet.
 //! *Cost:* the paths, which all copies of a source share.
@@ -7,12 +7,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::input::feed::Reader;
+use crate::decode::feed::Reader;
+use crate::decode::io_error::STDIN;
 
-/// How standard input is called in messages.
-pub(crate) const STDIN: &str = "-";
-
-/// What a user names as an input: one side of an operation.
+/// An input as a user names it: one side of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Source {
@@ -22,7 +20,7 @@ pub enum Source {
     Stdin,
     /// Many files that are one side.
     Files(Files),
-    /// What a program reads itself, or has in memory.
+    /// Lines that a program reads itself, or has in memory.
     Reader(Reader),
 }
 
@@ -53,8 +51,8 @@ pub struct Files {
 }
 
 impl Files {
-    /// The files at `paths`, which messages and statistics call `name` where they mean all of them. A run
-    /// refuses an empty list, and whatever is not a regular file.
+    /// Names the files at `paths`, which messages and statistics call `name` where they mean all of them. A run refuses
+    /// an empty list, and whatever is not a regular file.
     pub fn new(name: impl Into<PathBuf>, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         Self {
             name: name.into(),
@@ -62,24 +60,24 @@ impl Files {
         }
     }
 
-    /// What they are called together.
+    /// Returns the name that they have together.
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// Where they are, in the order of reading.
+    /// Returns their paths, in the order of reading.
     pub fn paths(&self) -> &[PathBuf] {
         &self.paths
     }
 
-    /// The paths, shared.
+    /// Returns the paths, shared.
     pub(super) fn shared_paths(&self) -> Arc<Vec<PathBuf>> {
         self.paths.clone()
     }
 }
 
 impl<P: AsRef<Path>> From<P> for Source {
-    /// `-` is standard input, everything else a path.
+    /// Takes `-` for standard input, and everything else for a path.
     fn from(path: P) -> Self {
         if path.as_ref() == Path::new(STDIN) {
             Self::Stdin

@@ -1,4 +1,4 @@
-//! Where the bytes come from that are cut in order: a pipe, or files that are decoded or whose rows become records.
+//! The bytes that are cut in order: those of a pipe, and of files that are decoded or whose rows become records.
 //!
 //! *Owns:* the choice between bytes as they are and decoded ones, and the way from one piece of an input to the next.
 //!
@@ -14,15 +14,14 @@ use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::decode::compressed::{Decoder, Front, PieceDecoder, SOURCE_BYTES, Source, recognise};
+use crate::decode::form::Form;
+use crate::decode::io_error::unreadable;
+use crate::decode::parquet::Rows;
+use crate::decode::stream::{Filled, StoppableStream};
 use crate::error::{Error, Result};
-use crate::input::chunk::Place;
-use crate::input::compressed::{Decoder, Front, PieceDecoder, SOURCE_BYTES, Source, recognise};
-use crate::input::form::Form;
-use crate::input::parquet::Rows;
 use crate::input::parts::{Padding, Parts};
 use crate::input::pieces::{Piece, Pieces};
-use crate::input::stream::{Filled, StoppableStream};
-use crate::input::{Input, unreadable};
 use crate::memory::budget::MemoryBudget;
 use crate::temp::copy::CopyReader;
 
@@ -41,7 +40,7 @@ pub(crate) struct Supply<'a> {
     is_spent: bool,
 }
 
-/// How a stream is read.
+/// The way in which a stream is read.
 enum Bytes<'a> {
     /// Nothing has come yet. It may be compressed.
     Unknown(StoppableStream<'a>),
@@ -56,7 +55,7 @@ enum Bytes<'a> {
 /// The pieces of an input, one after the other.
 struct Following<'a> {
     pieces: Arc<Pieces<'a>>,
-    /// How to read each.
+    /// The rules for reading each.
     opening: PieceOpening<'a>,
     /// The one that is read.
     piece: Piece,
@@ -64,10 +63,10 @@ struct Following<'a> {
     part_start: u64,
 }
 
-/// What it takes to read a piece.
+/// The rules for reading a piece.
 #[derive(Clone)]
 pub(crate) struct PieceOpening<'a> {
-    /// What lines end in.
+    /// The byte that ends a line.
     pub(crate) terminator: u8,
     /// Returns an error when the run is to stop.
     pub(crate) stop: &'a (dyn Fn() -> Result<()> + Sync),
@@ -76,13 +75,16 @@ pub(crate) struct PieceOpening<'a> {
 }
 
 impl<'a> Supply<'a> {
-    /// Supplies the bytes of a pipe; a decoder, if it needs one, gets its memory from `budget`.
+    /// Supplies the bytes of the pipe that messages call `name`; what is passed over at its end goes to `padding`. If
+    /// it is to be decoded, the decoder gets its memory from `budget`.
     pub(crate) fn of_stream(
-        input: &'a Input,
         stream: StoppableStream<'a>,
+        name: &'a Path,
+        decodes: bool,
+        padding: &'a Padding,
         budget: &MemoryBudget,
     ) -> Self {
-        let bytes = if input.decodes() {
+        let bytes = if decodes {
             Bytes::Unknown(stream)
         } else {
             Bytes::Plain(stream)
@@ -90,8 +92,8 @@ impl<'a> Supply<'a> {
         Self {
             bytes,
             following: None,
-            name: input.name(),
-            padding: input.padding(),
+            name,
+            padding,
             budget: budget.clone(),
             given_bytes: 0,
             again: Vec::new(),
@@ -103,7 +105,7 @@ impl<'a> Supply<'a> {
     ///
     /// # Errors
     /// As [`Pieces::claim`] and [`Parts::open`], of the first.
-    pub(super) fn of_pieces(
+    pub(crate) fn of_pieces(
         pieces: &Arc<Pieces<'a>>,
         opening: PieceOpening<'a>,
     ) -> Result<Option<Self>> {
@@ -126,7 +128,7 @@ impl<'a> Supply<'a> {
     ///
     /// # Errors
     /// As [`Parts::open`].
-    pub(super) fn of_piece(
+    pub(crate) fn of_piece(
         parts: &'a Parts,
         piece: Piece,
         opening: &PieceOpening<'a>,
@@ -147,7 +149,7 @@ impl<'a> Supply<'a> {
     ///
     /// # Errors
     /// As [`Parts::open`].
-    pub(super) fn of_part(
+    pub(crate) fn of_part(
         parts: &'a Parts,
         part: usize,
         stop: &'a (dyn Fn() -> Result<()> + Sync),
@@ -161,9 +163,8 @@ impl<'a> Supply<'a> {
         Self::of_piece(parts, Piece::whole(part), &opening)
     }
 
-    /// How many bytes of a compressed file were taken to give those that it gave; `None` where it is plain or all of it
-    /// was read.
-    pub(super) fn taken_bytes(&self) -> Option<u64> {
+    /// Counts the bytes of a file that were taken to give those that it gave; `None` where that is not known.
+    pub(crate) fn taken_bytes(&self) -> Option<u64> {
         match &self.bytes {
             Bytes::Decoded(decoder) => Some(decoder.given_bytes()),
             Bytes::Piece(decoder) => Some(decoder.given_bytes()),
@@ -173,14 +174,19 @@ impl<'a> Supply<'a> {
         }
     }
 
-    /// The piece that is read; of a pipe all of it.
-    pub(super) fn place(&self) -> Piece {
+    /// Counts the bytes that it gave of the file or stream that is read.
+    pub(crate) fn given_bytes(&self) -> u64 {
+        self.given_bytes
+    }
+
+    /// Returns the piece that is read; of a pipe all of it.
+    pub(crate) fn place(&self) -> Piece {
         let following = self.following.as_ref();
         following.map_or(Piece::whole(0), |following| following.piece)
     }
 
-    /// The decoded bytes of the files before the one that is read, where no other thread reads some of them.
-    pub(super) fn part_start(&self) -> u64 {
+    /// Counts the decoded bytes of the files before the one that is read, where no other thread reads some of them.
+    pub(crate) fn part_start(&self) -> u64 {
         self.following
             .as_ref()
             .map_or(0, |following| following.part_start)
@@ -217,7 +223,7 @@ impl<'a> Supply<'a> {
         }
     }
 
-    /// As [`Supply::fill`], without a word about what is wrong with a file.
+    /// Works as [`Supply::fill`], but does not look whether a file changed.
     fn fill_any(&mut self, buffer: &mut [u8]) -> Result<Filled> {
         while let Some(copy) = self.again.last_mut() {
             match copy.fill(buffer)? {
@@ -263,8 +269,8 @@ impl<'a> Supply<'a> {
         }
     }
 
-    /// True if the file that is read can be read again from anywhere.
-    pub(super) fn can_seek(&self) -> bool {
+    /// Returns true if the file that is read can be read again from anywhere.
+    pub(crate) fn can_seek(&self) -> bool {
         let is_file = self.following.is_some() && self.again.is_empty();
         is_file && matches!(self.bytes, Bytes::Plain(_))
     }
@@ -273,7 +279,7 @@ impl<'a> Supply<'a> {
     ///
     /// # Errors
     /// As [`StoppableStream::go_back`].
-    pub(super) fn go_back(&mut self, (bytes, copy): (u64, Option<CopyReader<'a>>)) -> Result<()> {
+    pub(crate) fn go_back(&mut self, (bytes, copy): (u64, Option<CopyReader<'a>>)) -> Result<()> {
         self.given_bytes -= bytes;
         match (copy, &mut self.bytes) {
             (Some(copy), _) => self.again.push(copy),
@@ -313,7 +319,7 @@ impl<'a> Supply<'a> {
     ///
     /// # Errors
     /// As [`Parts::open`] of the file that was read, and of the next; as [`Pieces::claim`].
-    pub(super) fn next_piece(&mut self) -> Result<bool> {
+    pub(crate) fn next_piece(&mut self) -> Result<bool> {
         self.verify()?;
         let Some(following) = &mut self.following else {
             return Ok(false);
@@ -339,21 +345,6 @@ impl<'a> Supply<'a> {
         };
         pieces.parts().open(piece.part).map(drop)
     }
-}
-
-/// The decoded bytes of a file that are before the piece that `place` is in: the file is decoded up to there.
-///
-/// # Errors
-/// As [`Parts::open`] and [`Supply::fill`].
-pub(super) fn bytes_before(parts: &Parts, place: Place, opening: &PieceOpening<'_>) -> Result<u64> {
-    if place.piece_start == 0 {
-        return Ok(0);
-    }
-    let piece = Piece::before(place.part, place.piece_start);
-    let mut supply = Supply::of_piece(parts, piece, opening)?;
-    let mut buffer = vec![0; SOURCE_BYTES as usize];
-    while !supply.fill(&mut buffer)?.is_ended {}
-    Ok(supply.given_bytes)
 }
 
 /// Reads the first bytes of a stream, no more than a decoder reads at a time, until they tell what it is.

@@ -10,7 +10,7 @@
 use crate::batch::{Keyed, Ordinals, Scratch, Screen, for_each_batch};
 use crate::error::Result;
 use crate::input::Input;
-use crate::input::windows::for_each_window;
+use crate::input::sample::windows::for_each_window;
 use crate::plan::revision::Look;
 use crate::run::Run;
 

@@ -43,9 +43,10 @@ use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
 use crate::selection::{Found, Rule, Sides};
 use crate::spill::bucket::Bucket;
-use crate::spill::fill::{FillRules, fill};
+use crate::spill::fill::fill;
 use crate::spill::outlet::Outlet;
 use crate::spill::pool::BlockPool;
+use crate::spill::rules::FillRules;
 use crate::spill::writer::BucketWriter;
 
 /// What a spill pass leaves.

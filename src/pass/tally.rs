@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::{Batch, Keyed, Ordinals, Scratch, for_each_batch};
 use crate::error::{Error, Result};
-use crate::input::chunk::{Chunk, Cut, Pooled};
 use crate::input::keying::{Keying, Taken};
-use crate::input::placed::PlacedFailure;
-use crate::input::reading::Reading;
 use crate::input::{Input, ReadCounts};
 use crate::memory::buffer::Buffer;
+use crate::reading::Reading;
+use crate::reading::chunk::{Chunk, Cut, Pooled};
+use crate::reading::failure::PlacedFailure;
 use crate::record::Bad;
 use crate::run::{Phase, Run};
 use crate::selection::MOST_ORDERED_BYTES;

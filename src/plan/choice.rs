@@ -5,8 +5,8 @@
 //!
 //! *Cost:* one design for each strategy.
 
+use crate::decode::compressed::Decoding;
 use crate::error::{Error, Result};
-use crate::input::compressed::Decoding;
 use crate::plan::advice::{too_high, with_advice};
 use crate::plan::assumptions::OF_STRATEGY;
 use crate::plan::decoding::DecodingPlan;

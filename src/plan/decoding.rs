@@ -5,7 +5,7 @@
 //!
 //! *Cost:* one decoder for each lane, of one input at a time: inputs are read one after the other.
 
-use crate::input::compressed::{MOST_UNPLANNED_BYTES, UNPLANNED_SHARE};
+use crate::decode::compressed::{MOST_UNPLANNED_BYTES, UNPLANNED_SHARE};
 use crate::memory::buffer::PAGE;
 use crate::plan::Job;
 use crate::plan::shares::{LEAST_USABLE_BYTES, MOST_EIGHTHS, long_room};

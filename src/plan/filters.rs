@@ -21,7 +21,7 @@
 
 use crate::filter::Shape;
 use crate::filter::sizing::{best_blocked, blocked_fpr};
-use crate::input::repeats::Distinct;
+use crate::input::sample::distinct_lines::Distinct;
 use crate::plan::FilterPlan;
 use crate::plan::sizes::Sizes;
 

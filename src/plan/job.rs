@@ -3,8 +3,8 @@
 //! *Owns:* [`Job`], and [`Extent`], the size of an input. *Invariants:* a size that is not known counts as that of the
 //! largest known input; with none known it counts as much more than memory.
 
-use crate::input::compressed::Decoding;
-use crate::input::repeats::Distinct;
+use crate::decode::compressed::Decoding;
+use crate::input::sample::distinct_lines::Distinct;
 use crate::plan::FilterPlan;
 use crate::plan::Strategy;
 use crate::selection::Selection;

@@ -5,11 +5,11 @@
 //!
 //! *Cost:* a few additions.
 
-use crate::input::long_lines::LimitAdvice;
 use crate::memory::buffer::PAGE;
 use crate::plan::job::threads_bytes;
 use crate::plan::layout::Layout;
 use crate::plan::shares::ORDER_SHARE;
+use crate::reading::long_lines::LimitAdvice;
 
 /// Rounds of a fixed-point search for a limit. Each comes at least six times closer, so 16 leave an error
 /// below a byte.

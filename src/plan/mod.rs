@@ -60,8 +60,8 @@ mod strategy;
 use crate::error::Result;
 use crate::size::display_apart;
 
-pub use crate::input::compressed::Decoding;
-pub use crate::input::repeats::Distinct;
+pub use crate::decode::compressed::Decoding;
+pub use crate::input::sample::distinct_lines::Distinct;
 use advice::{advised_layout, with_advice};
 pub use assumptions::LEAST_MEMORY_BYTES;
 pub(crate) use assumptions::{ASSUMED_COMMON, LEAST_USEFUL_SAVING, SIEVE_BITS_PER_KEY};

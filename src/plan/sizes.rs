@@ -4,7 +4,7 @@
 //! few words for each input.
 
 use crate::error::Result;
-use crate::input::repeats::Distinct;
+use crate::input::sample::distinct_lines::Distinct;
 use crate::plan::job::{Extent, Job, extents, read_extents};
 use crate::plan::layout::Layout;
 use crate::plan::{ASSUMED_COMMON, Strategy};

@@ -12,9 +12,9 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::input::Input;
-use crate::input::first_lines::FirstLines;
-use crate::input::lines::LineFormat;
+use crate::input::sample::first_lines::FirstLines;
 use crate::input::sample::{Sample, sample};
+use crate::lines::LineFormat;
 use crate::notice::{Foreign, Notice};
 use crate::options::{KeyType, Options};
 use crate::plan::{InputShape, Job, SetEstimate, all_threads, threads_bytes};

@@ -16,43 +16,14 @@
 //!
 //! *Cost:* the writer threads' stacks.
 
-use std::sync::Arc;
-
 use crate::error::Result;
-use crate::record::Columns;
-use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
-use crate::spill::outlet::Outlet;
-use crate::spill::pool::BlockPool;
+use crate::spill::rules::FillRules;
 use crate::spill::writer::{BucketWriter, FullBlock};
 use crate::sys::belt;
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
 use crate::sys::threads::{self, Team};
-use crate::temp::space::TempSpace;
-
-/// What one filling needs; the same for all its threads.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FillRules<'a> {
-    /// Where the bucket files go.
-    pub(crate) space: &'a TempSpace,
-    /// Where blocks come from. It may hold blocks of earlier stores.
-    pub(crate) pool: &'a BlockPool,
-    /// Run, store and split level; the bucket and the number are filled in for each block.
-    pub(crate) address: Address,
-    /// How many buckets, at least 1: the range of `bucket` in [`BucketWriter::append`].
-    pub(crate) buckets: u32,
-    /// The most threads that write full blocks. With 0, the thread that fills a block writes it: so does a split where many
-    /// workers join, or whose parts stay in memory.
-    pub(crate) writers: usize,
-    /// Whether the lines have ordinals, which are kept behind them.
-    pub(crate) has_ordinals: bool,
-    /// Where the keys of the lines are, if they are records.
-    pub(crate) columns: Option<&'a Arc<Columns>>,
-    /// Takes all blocks; the sealed buckets then have counts and no lines. Not for lines with ordinals. `None`: blocks
-    /// are held in memory or written to `space`.
-    pub(crate) outlet: Option<&'a dyn Outlet>,
-}
 
 /// Fills buckets through `work` and seals them: one bucket for each number below `rules.buckets`, in order.
 ///

@@ -32,8 +32,8 @@
 //! | `load-N` | reads ahead, for all readers, what is not in the page cache |
 //!
 //! *Owns:* the block format and its checks ([`block`]), the memory of blocks ([`pool`]), filling buckets
-//! ([`fill`], [`writer`]), sealed buckets ([`bucket`]) and reading them back ([`reader`], [`loader`], [`loads`]). The
-//! files are those of [`temp`](crate::temp).
+//! ([`fill`], by its [`rules`], and [`writer`]), sealed buckets ([`bucket`]) and reading them back ([`reader`],
+//! [`loader`], [`loads`]). The files are those of [`temp`](crate::temp).
 //!
 //! *Invariants.*
 //! - Every line appended to bucket b of a store has bucket number b on the store's split level.
@@ -58,6 +58,7 @@ pub(crate) mod outlet;
 mod part;
 pub(crate) mod pool;
 pub(crate) mod reader;
+pub(crate) mod rules;
 pub(crate) mod writer;
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::memory::buffer::Buffer;
 use crate::spill::block::{self, Address, BlockKind, HEADER, MAX_LENGTH_BYTES};
 use crate::spill::bucket::{Bucket, BucketFile, HeldBlock};
-use crate::spill::fill::FillRules;
 use crate::spill::outlet::{Content, Outlet};
+use crate::spill::rules::FillRules;
 use crate::temp::space::padded;
 
 /// One bucket while it is being filled. The counts have the meaning of those of [`Bucket`].

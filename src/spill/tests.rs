@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::block::{Address, HEADER};
 use super::bucket::{Bucket, FIRST_HELD};
-use super::fill::{FillRules, fill};
+use super::fill::fill;
 use super::loader::Loader;
 use super::loads::{self, LoadQueue};
 use super::pool::BlockPool;
 use super::reader::{BucketReader, ReadRules};
+use super::rules::FillRules;
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;

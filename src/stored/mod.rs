@@ -38,9 +38,9 @@ use std::io::Write;
 
 use crate::error::Result;
 use crate::filter::{Rules, StoredFilter};
-use crate::input::lines::LineFormat;
 use crate::input::{Input, Source};
 use crate::interrupt::Interrupt;
+use crate::lines::LineFormat;
 use crate::options::Options;
 use crate::output::output_error;
 use crate::plan::scan_layout;

@@ -1,4 +1,4 @@
-//! Files of a room form no circle: whoever reads one need not have read the other before.
+//! Files form no circle: whoever reads one need not have read the other before.
 //!
 //! A file imports another where it names something that the other defines. What a `mod.rs` passes on is defined
 //! elsewhere; its own functions and types count as its own.
@@ -6,9 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-
-/// The rooms that are free of circles, and stay so.
-const ROOMS: [&str; 2] = ["plan", "strategy"];
 
 /// A module by its path, such as `plan::design::lone`; and what its file says.
 type Modules = BTreeMap<String, String>;
@@ -23,18 +20,26 @@ fn code(path: &Path) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// Puts `name` behind the path of `module`; at the top of the crate that is empty.
+fn child(module: &str, name: &str) -> String {
+    match module {
+        "" => name.to_owned(),
+        module => format!("{module}::{name}"),
+    }
+}
+
 fn collect(directory: &Path, name: &str, modules: &mut Modules) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let is_test = ["tests", "golden", "check"].contains(&stem.as_str());
         if path.is_dir() && !is_test {
-            collect(&path, &format!("{name}::{stem}"), modules);
+            collect(&path, &child(name, &stem), modules);
         } else if path.extension().is_some_and(|end| end == "rs") && !is_test {
-            let module = if stem == "mod" {
+            let module = if ["lib", "mod"].contains(&stem.as_str()) {
                 name.to_owned()
             } else {
-                format!("{name}::{stem}")
+                child(name, &stem)
             };
             modules.insert(module, code(&path));
         }
@@ -88,28 +93,25 @@ fn uses(code: &str) -> Vec<(bool, String)> {
     found
 }
 
+/// The module around `module`; empty for the top of the crate.
+fn parent(module: &str) -> &str {
+    module.rsplit_once("::").map_or("", |(parent, _)| parent)
+}
+
 /// A path of `module` from the top of the crate.
 fn absolute(path: &str, module: &str, modules: &Modules) -> String {
-    let parent = |module: &str| {
-        module
-            .rsplit_once("::")
-            .map_or("", |(parent, _)| parent)
-            .to_owned()
-    };
-    let first = path.split("::").next().unwrap_or_default();
-    let child = format!("{module}::{first}");
     if let Some(rest) = path.strip_prefix("crate::") {
-        rest.to_owned()
-    } else if let Some(rest) = path.strip_prefix("super::") {
-        absolute(
-            &format!("crate::{}::{rest}", parent(module)),
-            module,
-            modules,
-        )
-    } else if let Some(rest) = path.strip_prefix("self::") {
-        format!("{module}::{rest}")
-    } else if modules.contains_key(&child) {
-        format!("{module}::{path}")
+        return rest.to_owned();
+    }
+    let (mut from, mut rest) = (module, path.strip_prefix("self::").unwrap_or(path));
+    while let Some(above) = rest.strip_prefix("super::") {
+        from = parent(from);
+        rest = above;
+    }
+    let first = rest.split("::").next().unwrap_or_default();
+    let is_own = rest.len() < path.len() || modules.contains_key(&child(from, first));
+    if is_own {
+        child(from, rest)
     } else {
         // Another crate's.
         String::new()
@@ -120,13 +122,17 @@ fn absolute(path: &str, module: &str, modules: &Modules) -> String {
 fn defining(path: &str, modules: &Modules, depth: usize) -> Option<String> {
     let mut module = path;
     while !modules.contains_key(module) {
-        module = module.rsplit_once("::")?.0;
+        // At the end that is the top of the crate, which passes names on.
+        module = parent(module);
+        if module.is_empty() {
+            break;
+        }
     }
     let item = path[module.len()..]
         .trim_start_matches("::")
         .split("::")
         .next()?;
-    for (is_passed_on, tree) in uses(&modules[module]) {
+    for (is_passed_on, tree) in uses(modules.get(module)?) {
         let mut passed_on = paths(&tree)
             .into_iter()
             .filter(|_| is_passed_on && depth < 8);
@@ -136,10 +142,10 @@ fn defining(path: &str, modules: &Modules, depth: usize) -> Option<String> {
             return defining(&other, modules, depth + 1);
         }
     }
-    Some(module.to_owned())
+    (!module.is_empty()).then(|| module.to_owned())
 }
 
-/// Lists the imports of each module of a room from the others.
+/// Lists the imports of each module: the other modules that define what it names.
 fn imports(modules: &Modules) -> BTreeMap<String, BTreeSet<String>> {
     let of_module = |(module, code): (&String, &String)| {
         let trees = uses(code)
@@ -187,24 +193,17 @@ fn way(
 }
 
 #[test]
-fn files_of_a_room_form_no_circle() {
+fn files_form_no_circle() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut circles = Vec::new();
-    for room in ROOMS {
-        let mut modules = Modules::new();
-        collect(&src.join(room), room, &mut modules);
-        let imports = imports(&modules);
-        let edges: usize = imports.values().map(BTreeSet::len).sum();
-        assert!(
-            edges >= modules.len() / 2,
-            "{room}: {edges} imports of {} files",
-            modules.len()
-        );
-        for module in imports.keys() {
-            let found = way(&imports, (module, module), &mut BTreeSet::new());
-            circles.extend(found.map(|circle| circle.join(" -> ")));
-        }
-    }
+    let mut modules = Modules::new();
+    collect(&src, "", &mut modules);
+    let imports = imports(&modules);
+    let edges: usize = imports.values().map(BTreeSet::len).sum();
+    let files = modules.len();
+    assert!(edges >= 2 * files, "{edges} imports of {files} files");
+    let circle = |module: &String| way(&imports, (module, module), &mut BTreeSet::new());
+    let circles = imports.keys().filter_map(circle);
+    let circles: Vec<String> = circles.map(|circle| circle.join(" -> ")).collect();
     assert!(circles.is_empty(), "{}", circles.join("\n"));
 }
 
@@ -228,4 +227,19 @@ fn a_circle_is_found_through_what_a_room_passes_on() {
     let circle = way(&imports, ("room::a", "room::a"), &mut BTreeSet::new());
     assert_eq!(circle.unwrap(), ["room::a", "room::b", "room::a"]);
     assert!(way(&imports, ("room", "room"), &mut BTreeSet::new()).is_none());
+}
+
+#[test]
+fn a_path_is_followed_up_and_down_the_rooms() {
+    let names = ["room", "room::a", "room::a::deep", "room::b"];
+    let modules: Modules = names.map(|name| (name.to_owned(), String::new())).into();
+    let from_deep = |path| absolute(path, "room::a::deep", &modules);
+    assert_eq!(from_deep("super::Item"), "room::a::Item");
+    assert_eq!(from_deep("super::super::b::run"), "room::b::run");
+    assert_eq!(from_deep("super::super::super::size::show"), "size::show");
+    assert_eq!(from_deep("std::fs"), "");
+    assert_eq!(
+        absolute("deep::run", "room::a", &modules),
+        "room::a::deep::run"
+    );
 }

@@ -6,7 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 mod alterations; // spill files that come back altered, at random
-mod circles; // imports between the files of a room
+mod circles; // imports between the files of src
 mod clusters; // jobs of several processes: shards, joins, what gets lost or mixed up between them
 mod comparisons; // both ways beside each other: false lines, rates, shared runs
 mod corpora; // what fuzzers found, replayed

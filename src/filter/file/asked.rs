@@ -8,12 +8,12 @@
 use std::path::PathBuf;
 
 use crate::batch::{Batch, Screen};
+use crate::decode::io_error::unreadable;
 use crate::error::{Error, Result};
 use crate::filter::file::CheckedFilter;
 use crate::filter::filter::Filter;
 use crate::filter::mapped::Mapped;
 use crate::filter::words::InFile;
-use crate::input::unreadable;
 use crate::memory::budget::MemoryBudget;
 
 /// A filter in its file. Threads share it by reference.

@@ -9,7 +9,7 @@ use bytemuck::bytes_of;
 use crate::filter::file::SECTION_BYTES;
 use crate::filter::shape::{Kind, Shape};
 use crate::hash::LineHasher;
-use crate::input::lines::LineFormat;
+use crate::lines::LineFormat;
 use crate::memory::buffer::{PAGE, round_up};
 use crate::record::{Joined, KeyForm};
 use crate::sys::checksum;

@@ -13,6 +13,7 @@ use std::sync::atomic::AtomicU64;
 
 use rustix::fs::OFlags;
 
+use crate::decode::io_error::unreadable;
 use crate::error::{Error, Result};
 use crate::filter::file::header::{BUILD_AGAIN, HEADER_BYTES, Header, Refusal};
 use crate::filter::file::{SECTION_BYTES, section_checksum};
@@ -22,8 +23,7 @@ use crate::filter::merge::check_alike;
 use crate::filter::occupancy::{Census, Occupancy};
 use crate::filter::shape::{Kind, Shape};
 use crate::filter::words::InFile;
-use crate::input::lines::LineFormat;
-use crate::input::unreadable;
+use crate::lines::LineFormat;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
 use crate::record::KeyForm;

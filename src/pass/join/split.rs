@@ -16,9 +16,10 @@ use crate::plan::layout::BUCKET_BYTES;
 use crate::run::Run;
 use crate::set::line_set::LineSet;
 use crate::spill::bucket::Bucket;
-use crate::spill::fill::{FillRules, fill};
+use crate::spill::fill::fill;
 use crate::spill::pool::BlockPool;
 use crate::spill::reader::BucketReader;
+use crate::spill::rules::FillRules;
 
 /// Lines of the set by which a level is judged. A bucket of lines with equal hashes shows it in a few; some
 /// thousand tell an uneven level from an even one.

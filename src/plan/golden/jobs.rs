@@ -6,7 +6,7 @@
 
 #![expect(clippy::too_many_lines, reason = "a list of jobs is as long as it is")]
 
-use crate::input::compressed::Decoding;
+use crate::decode::compressed::Decoding;
 use crate::plan::tests::job;
 use crate::plan::{Distinct, FilterPlan, InputShape, Job, SetEstimate};
 use crate::selection::{Label, Order, Selection};

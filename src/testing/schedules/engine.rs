@@ -82,7 +82,7 @@ impl Place {
         let sources = [Source::from(self.path("a")), Source::from(self.path("b"))];
         let mut inputs = Input::open_all(
             &sources,
-            crate::input::request::Opening::plain(&options.interrupt),
+            crate::decode::request::Opening::plain(&options.interrupt),
         )?;
         // As if it were not in the page cache: it is read by readers of their own, the other by the workers.
         let cold = inputs.remove(0).spooled(self.path("a"))?;

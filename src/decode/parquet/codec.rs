@@ -1,0 +1,95 @@
+//! Decompressing a page.
+//!
+//! *Owns:* the compressions of Parquet. *Invariants:* no more is decompressed than the header of the page announced,
+//! whatever its bytes want to become; a page that becomes less or more is damaged. *Cost:* one pass over the page.
+//!
+//! *Sources:* Compression.md of Parquet's format.
+
+use std::io::{self, ErrorKind, Read};
+
+use ::parquet::basic::CompressionCodec;
+
+/// Appends `stored` to `raw`, decompressed: `bytes` more.
+///
+/// # Errors
+/// Where it is damaged, or compressed in a way that is not read.
+pub(super) fn decompress(
+    codec: CompressionCodec,
+    stored: &[u8],
+    bytes: usize,
+    raw: &mut Vec<u8>,
+) -> io::Result<()> {
+    let start = raw.len();
+    if codec == CompressionCodec::GZIP {
+        // One more byte, to notice that there are more.
+        let most = bytes as u64 + 1;
+        let mut decoder = flate2::read::MultiGzDecoder::new(stored).take(most);
+        decoder.read_to_end(raw)?;
+        return check(raw.len() - start, bytes);
+    }
+    raw.resize(start + bytes, 0);
+    let out = &mut raw[start..];
+    let written = match codec {
+        CompressionCodec::SNAPPY => {
+            check(snap::raw::decompress_len(stored)?, bytes)?;
+            snap::raw::Decoder::new().decompress(stored, out)?
+        }
+        CompressionCodec::ZSTD => zstd::bulk::decompress_to_buffer(stored, out)?,
+        CompressionCodec::LZ4_RAW => lz4(stored, out)?,
+        CompressionCodec::LZ4 => match hadoop_lz4(stored, out) {
+            Some(written) => written,
+            // Early writers put the block there as it is.
+            None => lz4(stored, out)?,
+        },
+        _ => {
+            return Err(io::Error::new(
+                ErrorKind::Unsupported,
+                format!("outset cannot decompress {}", name(codec)),
+            ));
+        }
+    };
+    check(written, bytes)
+}
+
+/// Returns true if pages in this compression can be read.
+pub(super) fn is_known(codec: CompressionCodec) -> bool {
+    !matches!(codec, CompressionCodec::BROTLI | CompressionCodec::LZO)
+}
+
+/// Returns its name in messages.
+pub(super) fn name(codec: CompressionCodec) -> String {
+    format!("{codec:?}").to_lowercase()
+}
+
+fn check(bytes: usize, announced: usize) -> io::Result<()> {
+    if bytes == announced {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        ErrorKind::InvalidData,
+        "a page has a different size than its header says",
+    ))
+}
+
+fn lz4(stored: &[u8], out: &mut [u8]) -> io::Result<usize> {
+    lz4_flex::block::decompress_into(stored, out)
+        .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+}
+
+/// Blocks as Hadoop writes them, each after the number of its bytes when decompressed and when not; `None` where this
+/// is none.
+fn hadoop_lz4(mut stored: &[u8], out: &mut [u8]) -> Option<usize> {
+    let mut written = 0;
+    while !stored.is_empty() {
+        let (raw, rest) = stored.split_first_chunk()?;
+        let (compressed, rest) = rest.split_first_chunk()?;
+        let raw = u32::from_be_bytes(*raw) as usize;
+        let (block, behind) = rest.split_at_checked(u32::from_be_bytes(*compressed) as usize)?;
+        let out = out.get_mut(written..)?.get_mut(..raw)?;
+        if lz4(block, out).ok()? != raw {
+            return None;
+        }
+        (stored, written) = (behind, written + raw);
+    }
+    Some(written)
+}

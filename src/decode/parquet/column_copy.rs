@@ -1,0 +1,151 @@
+//! Copying some rows of a column of a row group.
+//!
+//! *Owns:* the way of values from the pages that are read to the column that is written. *Invariants:* the values are
+//! those of the rows, with their levels; a page that was read is not kept because of a value in it; values that take
+//! much memory are copied in pieces, or have it granted. *Cost:* what is decoded at a time, and a copy of some of it.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use ::parquet::column::writer::ColumnWriterImpl;
+use ::parquet::data_type::{ByteArray, DataType, FixedLenByteArray, Int96};
+use ::parquet::errors::{ParquetError, Result};
+use ::parquet::schema::types::ColumnDescPtr;
+
+use crate::decode::parquet::allowance::Allowance;
+use crate::decode::parquet::page_header::VALUE_BYTES;
+use crate::decode::parquet::pages::Chunk;
+use crate::decode::parquet::values::{Decoded, Values, guard};
+
+/// Who has memory of a copy, by their places in the [`Allowance`]: the pages that are read, the values that are copied,
+/// and what is remembered for the footer.
+const PAGES: usize = 0;
+const COPIES: usize = 1;
+pub(super) const FOOTER: usize = 2;
+pub(super) const USERS: usize = 3;
+
+/// The bytes of values that are copied at a time without a grant.
+const PIECE_BYTES: u64 = 256 << 10;
+/// The memory of a column that is written, in bytes: a page, a dictionary of 1 MiB with its table, and what waits for
+/// it.
+pub(super) const WRITER_BYTES: u64 = 8 << 20;
+
+/// A copy of some rows of a column of a row group.
+pub(super) struct ColumnCopy<'a> {
+    pub(super) file: &'a Arc<File>,
+    pub(super) column: &'a ColumnDescPtr,
+    /// The place of the column in the file.
+    pub(super) chunk: Chunk,
+    pub(super) memory: &'a Arc<Allowance>,
+    /// The rows, numbered from the start of the row group; they ascend.
+    pub(super) rows: &'a [u64],
+}
+
+impl ColumnCopy<'_> {
+    /// Appends the values of the rows to a column.
+    ///
+    /// # Errors
+    /// Where the column is damaged, takes more memory than there is, or cannot be written.
+    pub(super) fn append_to<T: DataType>(&self, to: &mut ColumnWriterImpl<'_, T>) -> Result<()>
+    where
+        T::T: Detached,
+    {
+        let memory = (Arc::clone(self.memory), PAGES);
+        let mut from = Values::<T>::open(self.file, self.column, self.chunk, memory);
+        let mut decoded = Decoded::default();
+        let mut copied = 0;
+        while let Some(&row) = self.rows.get(copied) {
+            from.skip_to(row)?;
+            let following = self.rows[copied..].iter().zip(row..);
+            let run = following.take_while(|(row, expected)| *row == expected);
+            copied += from.read(run.count(), &mut decoded)?;
+            self.write(&mut decoded, to)?;
+        }
+        Ok(())
+    }
+
+    /// Writes rows: those without lists in pieces of little memory, a row with lists as one.
+    fn write<T: DataType>(
+        &self,
+        decoded: &mut Decoded<T>,
+        to: &mut ColumnWriterImpl<'_, T>,
+    ) -> Result<()>
+    where
+        T::T: Detached,
+    {
+        let level_of_values = self.column.max_def_level();
+        let (has_levels, has_lists) = (level_of_values > 0, self.column.max_rep_level() > 0);
+        let rows = if has_levels {
+            decoded.definitions.len()
+        } else {
+            decoded.values.len()
+        };
+        let (mut row, mut value) = (0, 0);
+        while row < rows {
+            let (first_row, first_value) = (row, value);
+            let mut bytes = 0;
+            while row < rows && (has_lists || bytes < PIECE_BYTES) {
+                if !has_levels || decoded.definitions[row] == level_of_values {
+                    bytes += decoded.values[value].bytes() + VALUE_BYTES;
+                    value += 1;
+                }
+                row += 1;
+            }
+            // As a copy, in the page that is written, and when that is compressed.
+            if bytes > PIECE_BYTES {
+                self.grant(3 * bytes)?;
+            }
+            let values = &mut decoded.values[first_value..value];
+            values.iter_mut().for_each(Detached::detach);
+            let definitions = has_levels.then(|| &decoded.definitions[first_row..row]);
+            let repetitions = has_lists.then(|| &decoded.repetitions[first_row..row]);
+            guard(|| to.write_batch(values, definitions, repetitions))?;
+            // The copies are done with, while the other rows still wait.
+            values.fill_with(T::T::default);
+        }
+        Ok(())
+    }
+
+    fn grant(&self, bytes: u64) -> Result<()> {
+        let granted = self.memory.grow_to(COPIES, bytes);
+        granted.map_err(|error| ParquetError::External(Box::new(error)))
+    }
+}
+
+/// A value without the page that it was read from: a writer keeps some of them for its dictionary.
+pub(super) trait Detached {
+    /// Lets go of the page.
+    fn detach(&mut self) {}
+
+    /// Its bytes beside those of a number.
+    fn bytes(&self) -> u64 {
+        0
+    }
+}
+
+impl Detached for bool {}
+impl Detached for i32 {}
+impl Detached for i64 {}
+impl Detached for Int96 {}
+impl Detached for f32 {}
+impl Detached for f64 {}
+
+impl Detached for ByteArray {
+    fn detach(&mut self) {
+        *self = Self::from(self.data().to_vec());
+    }
+
+    fn bytes(&self) -> u64 {
+        self.len() as u64
+    }
+}
+
+impl Detached for FixedLenByteArray {
+    fn detach(&mut self) {
+        *self = ByteArray::from(self.data().to_vec()).into();
+    }
+
+    fn bytes(&self) -> u64 {
+        self.len() as u64
+    }
+}

@@ -1,0 +1,77 @@
+//! Parquet files as inputs: their columns of the key are read, as records in the syntax of the other
+//! inputs.
+//!
+//! *Owns:* what is known of one before it is read ([`Table`]), and its readings ([`Rows`]). *Invariants:* a row is a
+//! record, whose fields are those of the key; a row with NULL in one of them is none, and is counted. Nothing is
+//! allocated because a file says so before the memory for it was granted.
+//!
+//! ```text
+//!  footer ──▶ Table: the columns, and where each is in each row group
+//!               │ Rows: one reading of all row groups
+//!               └─▶ Column ◀── `parquet`: levels, values ◀── Pages: sizes, checksum, decompression
+//!                     └─▶ record in the syntax of the keys ──▶ chunk buffer
+//! ```
+//!
+//! [`RowCopy`] writes some rows of a file to a new one, by the same pages.
+//!
+//! The thread that reads an input decodes it, beside the workers that hash its lines: the same as with compressed
+//! files.
+//!
+//! *Cost:* the pages of a reading, see [`pages`]; 40 bytes for each row group and column of the key.
+//!
+//! *Sources:* the format is that of parquet-format 2.11; footer, levels and values are read by the crate `parquet`.
+
+mod allowance;
+mod codec;
+mod column;
+mod column_copy;
+mod copy;
+mod delta;
+mod footer;
+mod names;
+mod page_header;
+mod pages;
+mod rows;
+mod schema;
+mod table;
+mod text;
+mod thrift;
+mod values;
+
+use std::path::Path;
+
+use ::parquet::errors::ParquetError;
+
+use crate::error::Error;
+
+pub use copy::{Advance, Copied, RowCopy};
+pub(crate) use rows::Rows;
+pub(crate) use table::Table;
+
+/// Makes the error for what `parquet`, or what it reads with, says of the file with this name.
+fn failure(name: &Path, place: &str, error: ParquetError) -> Error {
+    let mut advice = "copy or fetch it again, and check it with the program that wrote it";
+    let why = match error {
+        ParquetError::External(source) => match source.downcast::<Error>() {
+            Ok(own) => return *own,
+            Err(other) => other.to_string(),
+        },
+        ParquetError::General(why) | ParquetError::EOF(why) => why,
+        // It is as it should be.
+        ParquetError::NYI(why) => {
+            advice = "write the file again with zstd, snappy, gzip, lz4 or no compression";
+            why
+        }
+        other => other.to_string(),
+    };
+    Error::Undecodable {
+        path: name.to_owned(),
+        what: format!("{place} cannot be read ({why})"),
+        advice,
+    }
+}
+
+/// Returns the name of a row group in messages.
+fn group_name(number: usize) -> String {
+    format!("row group {number} of the Parquet file")
+}

@@ -1,0 +1,119 @@
+//! Chunks: pieces of an input that hold whole lines.
+//!
+//! *Owns:* what a chunk is. A regular file is cut by position: a chunk owns the lines that *start* in its range
+//! ([`range`](crate::reading::range)), so any number of threads can claim ranges and read them independently. A stream
+//! is cut in order, carrying the unfinished line over to the next buffer.
+//!
+//! *Invariants.*
+//! - Every byte of the input is in exactly one chunk; chunks begin at line starts and end after a
+//!   terminator, or at the end of a file or stream. No chunk has bytes of two files.
+//! - A line is never cut. One that does not fit a pooled buffer comes as a chunk of its own, in
+//!   memory that the budget granted for it, up to the longest line that the plan has room for.
+//!
+//! *Cost:* a pooled buffer per chunk; two pages of a file are read twice per chunk.
+
+use crate::lines::LineFormat;
+use crate::memory::buffer::{Buffer, PAGE};
+use crate::reading::long_lines::LongLines;
+use crate::reading::place::Place;
+
+/// Whole lines of an input: `buffer[start..end]`.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    pub(super) buffer: Buffer,
+    /// The start of the first line in the buffer: in a file's chunk after what belongs to the chunk before.
+    pub(super) start: usize,
+    /// The end of the last line in the buffer, terminator included. Above `start`: no chunk is empty.
+    pub(super) end: usize,
+    /// The number of the file that it is of, in the order of the input; 0 for a stream.
+    pub(crate) part: usize,
+    /// The bytes of the files before that one.
+    pub(super) part_start: u64,
+    /// The start of the piece in its file, as [`crate::input::pieces`] says; 0 where the file is read from its start.
+    pub(super) piece_start: u64,
+    /// The start of the first line in that piece, or else in the file or stream, in bytes.
+    pub(super) offset: u64,
+    /// True if the buffer goes back to the pool; else it was made for one long line.
+    pub(crate) is_pooled: bool,
+}
+
+impl Chunk {
+    /// Returns the lines with their terminators.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Counts those of its bytes that are among the first `bytes` of its file.
+    pub(crate) fn bytes_in_front(&self, bytes: u64) -> usize {
+        let front = if self.piece_start == 0 { bytes } else { 0 };
+        (front.saturating_sub(self.offset) as usize).min(self.bytes().len())
+    }
+
+    /// Returns true if it has the first bytes of a file.
+    pub(crate) fn is_first_of_file(&self) -> bool {
+        self.offset == 0 && self.piece_start == 0
+    }
+
+    /// Returns the start of the first line in the side, in bytes: in all its files, one after the other. Positions of
+    /// the chunks of a reading are in the order of its lines.
+    pub(crate) fn position(&self) -> u64 {
+        self.part_start + self.offset
+    }
+
+    /// Finds the start of a line of this chunk, for messages.
+    pub(crate) fn place_of(&self, line: &[u8]) -> Place {
+        let bytes = self.bytes();
+        let from_start = (line.as_ptr() as u64).wrapping_sub(bytes.as_ptr() as u64);
+        // A key that was copied is in no chunk: somewhere in this one.
+        let in_chunk = if from_start < bytes.len() as u64 {
+            from_start
+        } else {
+            0
+        };
+        Place {
+            part: self.part,
+            piece_start: self.piece_start,
+            offset: self.offset + in_chunk,
+        }
+    }
+
+    /// Returns the memory, to be used again.
+    pub(crate) fn into_buffer(self) -> Buffer {
+        self.buffer
+    }
+}
+
+/// The result of reading into one pooled buffer, and a line too long for it.
+#[derive(Debug)]
+pub(crate) struct Cut {
+    /// The lines in the buffer, or the buffer alone.
+    pub(crate) pooled: Pooled,
+    /// The line after them, in memory of its own.
+    pub(crate) long_line: Option<Chunk>,
+}
+
+/// A pooled buffer after reading into it.
+#[derive(Debug)]
+pub(crate) enum Pooled {
+    /// It has lines.
+    Lines(Chunk),
+    /// No line begins in it.
+    Spare(Buffer),
+}
+
+/// The rules that all chunks of one reading have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChunkRules<'a> {
+    pub(crate) format: LineFormat,
+    /// The range of a file that one chunk covers, in bytes; a multiple of the page size.
+    pub(crate) chunk_bytes: u64,
+    /// Grants the memory for lines that do not fit a pooled buffer.
+    pub(crate) long_lines: &'a LongLines<'a>,
+}
+
+impl ChunkRules<'_> {
+    /// Returns the size of a pooled buffer: the range, a page before it and a page after it.
+    pub(crate) fn buffer_bytes(chunk_bytes: u64) -> u64 {
+        chunk_bytes + 2 * PAGE
+    }
+}

@@ -1,0 +1,163 @@
+//! The memory for lines that do not fit a chunk.
+//!
+//! *Owns:* the share of the budget that long lines have, and who may take from it. *Invariants:*
+//! one reader at a time puts a long line together, so no two of them wait for each other's memory;
+//! it waits for the workers, who wait for nobody. Only a line that does not fit alone is too long.
+//! *Cost:* the share, reserved for the time of a scan.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::memory::budget::MemoryBudget;
+use crate::memory::buffer::{Buffer, PAGE, round_up};
+use crate::reading::failure::PlacedFailure;
+use crate::reading::place::Place;
+use crate::size::round_mebibytes;
+use crate::sys::sync::thread;
+use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The consumer, as the budget's messages name it.
+const LONG_LINE: &str = "a long line";
+/// The bytes that are advised beyond the need: a mebibyte, the precision of the advice.
+const SLACK: u64 = 1 << 20;
+/// The time that a reader sleeps before it looks again whether the workers have given memory back.
+const WAIT: Duration = Duration::from_micros(50);
+
+/// The memory for lines that do not fit a pooled buffer. One reader at a time puts a long line
+/// together; when there is no room it waits for the workers to be done with the long lines before
+/// it. Only a line that does not fit alone is too long.
+#[derive(Debug)]
+pub(crate) struct LongLines<'a> {
+    /// The memory of all long lines that are being read or worked on, together.
+    budget: MemoryBudget,
+    /// Held by the reader that puts a line together.
+    turn: Mutex<()>,
+    failure: &'a PlacedFailure,
+    interrupt: &'a Interrupt,
+    /// Names the limit that would do for a line that does not fit.
+    advice: &'a dyn LimitAdvice,
+}
+
+/// Knows how the memory of the process is divided.
+pub(crate) trait LimitAdvice: std::fmt::Debug + Sync {
+    /// Returns the least memory limit of the process, in bytes, under which long lines would have `needed_bytes`, where
+    /// they have `room_bytes` now. No less than the limit in force.
+    fn limit_for_long_lines(&self, needed_bytes: u64, room_bytes: u64) -> u64;
+}
+
+impl<'a> LongLines<'a> {
+    /// Makes room for long lines of `budget`'s size in all, for a scan whose failure or interrupt ends the waiting. A
+    /// budget that is larger than the layout's share has what is left besides all else.
+    pub(crate) fn new(
+        budget: MemoryBudget,
+        advice: &'a dyn LimitAdvice,
+        interrupt: &'a Interrupt,
+        failure: &'a PlacedFailure,
+    ) -> Self {
+        Self {
+            budget,
+            turn: Mutex::new(()),
+            failure,
+            interrupt,
+            advice,
+        }
+    }
+
+    /// Waits until no other reader puts a line together. Taken before the first buffer, dropped with the line
+    /// complete: the buffer then belongs to a worker, which gives it back without waiting for anybody.
+    pub(super) fn take_turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fails if the scan is to stop.
+    pub(super) fn check(&self) -> Result<()> {
+        self.failure.first().check()?;
+        self.interrupt.check()
+    }
+
+    /// Notes `error` of the line at `place`. Returns what the thread is to end with.
+    pub(super) fn note_at(&self, place: Place, error: Error) -> Error {
+        self.failure.note_at(place, error)
+    }
+
+    /// Grants a first buffer of `bytes` for the line at `offset` of the file or stream `name`. Call it in turn.
+    ///
+    /// # Errors
+    /// [`Error::LineTooLong`] where the whole budget has not as much.
+    pub(super) fn buffer(&self, name: &Path, offset: u64, bytes: u64) -> Result<Buffer> {
+        self.when_there_is_room(name, offset, 0, || {
+            Buffer::new(&self.budget, LONG_LINE, bytes)
+        })
+    }
+
+    /// Grants a buffer of `bytes` for a line that takes all of them with what is stored beside it, at `offset` of
+    /// `name`. Only one thread may ask for these.
+    ///
+    /// # Errors
+    /// [`Error::LineTooLong`] where the whole budget has not as much.
+    pub(crate) fn whole(&self, name: &Path, offset: u64, bytes: u64) -> Result<Buffer> {
+        match self.buffer(name, offset, bytes) {
+            Err(Error::LineTooLong { .. }) => Err(self.too_long(name, offset, Some(bytes))),
+            other => other,
+        }
+    }
+
+    /// Doubles the buffer, or gives it all of the budget where that is less. The bytes in it stay.
+    ///
+    /// # Errors
+    /// [`Error::LineTooLong`] where the buffer has the whole budget already.
+    pub(super) fn lengthen(&self, buffer: &mut Buffer, name: &Path, offset: u64) -> Result<()> {
+        let held = buffer.len() as u64;
+        let most = self.budget.limit_bytes() & !(PAGE - 1);
+        if held >= most {
+            return Err(self.too_long(name, offset, None));
+        }
+        self.when_there_is_room(name, offset, held, || buffer.grow((held * 2).min(most)))
+    }
+
+    /// Repeats `ask` until it is granted, for as long as long lines of others hold memory that workers will give
+    /// back. `held` are the bytes that the line in question has itself.
+    fn when_there_is_room<T>(
+        &self,
+        name: &Path,
+        offset: u64,
+        held: u64,
+        mut ask: impl FnMut() -> Result<T>,
+    ) -> Result<T> {
+        loop {
+            let others = self.budget.limit_bytes() - self.budget.available_bytes() - held;
+            match ask() {
+                Err(Error::Memory { .. }) if others > 0 => {
+                    self.check()?;
+                    thread::sleep(WAIT);
+                }
+                Err(Error::Memory { .. }) => return Err(self.too_long(name, offset, None)),
+                other => return other,
+            }
+        }
+    }
+
+    /// Makes the error for a line that does not fit alone. Where `line_bytes` is not known, the line is assumed to be
+    /// twice as long as what fits.
+    pub(super) fn too_long(&self, name: &Path, offset: u64, line_bytes: Option<u64>) -> Error {
+        let longest_bytes = self.budget.limit_bytes();
+        let needed = line_bytes.map_or(longest_bytes.saturating_mul(2), long_line_buffer);
+        // What the process itself needs varies a little from run to run.
+        let enough = self.advice.limit_for_long_lines(needed, longest_bytes) + SLACK;
+        Error::LineTooLong {
+            path: name.to_owned(),
+            offset,
+            line_bytes,
+            is_quoted: false,
+            longest_bytes,
+            least_bytes: round_mebibytes(enough),
+        }
+    }
+}
+
+/// Returns the size of the buffer that holds a line of a file, in bytes: it begins and ends at a page.
+pub(crate) fn long_line_buffer(line_bytes: u64) -> u64 {
+    round_up(line_bytes, PAGE).saturating_add(2 * PAGE)
+}

@@ -1,0 +1,254 @@
+//! Reading in order in chunks, carrying the unfinished line over: pipes, and what is decoded.
+//!
+//! *Owns:* cutting what comes. *Invariants:* every byte is in exactly one chunk, in order; a
+//! chunk ends after a terminator, or at the end of the stream or file. *Cost:* a copy of the unfinished
+//! line per chunk, and a buffer for it.
+//!
+//! ```text
+//!  buffer n      |carry of n-1|········ read from the pipe ········|
+//!                 one⏎two⏎three⏎fo                                     whole lines become the chunk,
+//!  carry          fo                                                   the rest goes to the carry,
+//!  buffer n+1    |fo|ur⏎five⏎six ...                                   and in front of the next buffer
+//! ```
+//!
+//! A buffer without a line end belongs to a long line: its content moves to a buffer that grows, and what follows the
+//! line's end goes to the carry. Where that line is a record with a quote that is not closed after all, the buffer has
+//! several lines. Where the buffer cannot grow, and such a quote is open, the rest of the input tells what the record
+//! is; see [`lookahead`](super::lookahead).
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::input::pieces::Piece;
+use crate::input::supply::Supply;
+use crate::lines::last_end::LastEnd;
+use crate::memory::budget::MemoryBudget;
+use crate::memory::buffer::Buffer;
+use crate::reading::chunk::{Chunk, ChunkRules, Cut, Pooled};
+use crate::reading::lookahead::Ahead;
+use crate::reading::place::Place;
+use crate::temp::space::TempSpace;
+
+/// The consumer, as the budget's messages name it.
+const CARRY: &str = "an unfinished line";
+
+/// The result of reading into a buffer.
+pub(crate) enum Next {
+    /// It was read into.
+    Cut(Cut),
+    /// There was nothing left to read into it.
+    Ended(Buffer),
+}
+
+/// Reads an input in chunks, in order.
+pub(crate) struct StreamChunks<'a> {
+    input: &'a Input,
+    supply: Supply<'a>,
+    rules: ChunkRules<'a>,
+    /// Has room for what is read before its turn.
+    space: &'a TempSpace,
+    /// The unfinished line at the end of the last buffer: the first `carried` bytes. As large as a pooled
+    /// buffer.
+    carry: Buffer,
+    /// Bytes of the carry in use.
+    carried: usize,
+    /// The start of the next chunk in the stream or piece, in bytes.
+    offset: u64,
+    /// True if the stream or piece has no more bytes. The carry may still have some.
+    is_ended: bool,
+    /// The search for the last line end of the present buffer.
+    search: LastEnd,
+}
+
+impl<'a> StreamChunks<'a> {
+    /// Starts a reading of `input`, whose bytes come from `supply`. `budget` grants the carry; `space` may take what is
+    /// read before its turn.
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`] where there is no room for the carry.
+    pub(crate) fn new(
+        input: &'a Input,
+        supply: Supply<'a>,
+        rules: ChunkRules<'a>,
+        budget: &MemoryBudget,
+        space: &'a TempSpace,
+    ) -> Result<Self> {
+        let carry = Buffer::new(budget, CARRY, ChunkRules::buffer_bytes(rules.chunk_bytes))?;
+        Ok(Self {
+            input,
+            supply,
+            rules,
+            space,
+            carry,
+            carried: 0,
+            offset: 0,
+            is_ended: false,
+            search: LastEnd::new(0),
+        })
+    }
+
+    /// Fills `buffer`, of [`ChunkRules::buffer_bytes`], with the next whole lines, until the stream or the last piece
+    /// has ended. A line that is longer than the buffer comes alone.
+    ///
+    /// # Errors
+    /// As [`Supply::fill`] and [`Supply::next_piece`]; [`crate::Error::LineTooLong`].
+    pub(crate) fn next(&mut self, mut buffer: Buffer) -> Result<Next> {
+        let carried = std::mem::take(&mut self.carried);
+        buffer[..carried].copy_from_slice(&self.carry[..carried]);
+        let capacity = self.carry.len();
+        let mut filled = self.fill(&mut buffer[..capacity], carried)?;
+        while filled == 0 {
+            if !self.supply.next_piece()? {
+                return Ok(Next::Ended(buffer));
+            }
+            (self.offset, self.is_ended) = (0, false);
+            filled = self.fill(&mut buffer[..capacity], 0)?;
+        }
+        if let Some(end) = self.cut(&buffer[..filled], 0) {
+            let lines = self.chunk(buffer, end, true);
+            return Ok(Next::Cut(Cut {
+                pooled: Pooled::Lines(lines),
+                long_line: None,
+            }));
+        }
+        let long_line = self.read_long_line(&buffer[..filled])?;
+        Ok(Next::Cut(Cut {
+            pooled: Pooled::Spare(buffer),
+            long_line: Some(long_line),
+        }))
+    }
+
+    /// Goes on reading the line that begins with `front` until a terminator comes. What is read at
+    /// once fits the carry, so that whatever follows the terminator does too.
+    ///
+    /// # Errors
+    /// [`Error::LineTooLong`], noted with the line's place where that has to be looked up.
+    fn read_long_line(&mut self, front: &[u8]) -> Result<Chunk> {
+        let long_lines = self.rules.long_lines;
+        let _turn = long_lines.take_turn();
+        let Piece { part, start, .. } = self.supply.place();
+        let place = Place {
+            part,
+            piece_start: start,
+            offset: self.offset,
+        };
+        match self.read_in_turn(front) {
+            Err(error @ Error::LineTooLong { .. }) if start > 0 => {
+                Err(long_lines.note_at(place, error))
+            }
+            read => read,
+        }
+    }
+
+    /// Works as [`StreamChunks::read_long_line`], in turn, with the line's place in its piece.
+    fn read_in_turn(&mut self, front: &[u8]) -> Result<Chunk> {
+        let long_lines = self.rules.long_lines;
+        let bytes = 2 * ChunkRules::buffer_bytes(self.rules.chunk_bytes);
+        let mut long = long_lines.buffer(self.name(), self.offset, bytes)?;
+        let mut filled = front.len();
+        long[..filled].copy_from_slice(front);
+        loop {
+            let searched = filled;
+            let upto = (filled + self.rules.chunk_bytes as usize).min(long.len());
+            filled = self.fill(&mut long[..upto], filled)?;
+            if let Some(end) = self.cut(&long[..filled], searched) {
+                return Ok(self.chunk(long, end, false));
+            }
+            if filled == long.len() {
+                match long_lines.lengthen(&mut long, self.name(), self.offset) {
+                    Ok(()) => {}
+                    Err(error @ Error::LineTooLong { .. }) => return self.end_early(long, error),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+
+    /// Ends the chunk that fills `long` without its last record, if it has more than one, or after the line of a
+    /// record that is damaged; what follows is read again. Else returns `error`.
+    fn end_early(&mut self, mut long: Buffer, mut error: Error) -> Result<Chunk> {
+        let format = self.rules.format;
+        let open = self.search.open_field(&long, format);
+        let line_end = || {
+            let field = open?.open_field()?;
+            let found = memchr::memchr(format.terminator, &long[field..])?;
+            Some(field + found + 1)
+        };
+        let found = self.search.found();
+        let Some(end) = found.or_else(line_end) else {
+            return Err(error);
+        };
+        let Some(mut ahead) = Ahead::of(&self.supply, self.space)? else {
+            if let Error::LineTooLong { is_quoted, .. } = &mut error {
+                *is_quoted = true;
+            }
+            return Err(error);
+        };
+        let filled = long.len();
+        ahead.add(&mut long, filled)?;
+        if let (None, Some(walk), Some(marks)) = (found, open, format.marks())
+            && !ahead.finds_damage(&mut self.supply, walk, &long, marks, &mut self.carry)?
+        {
+            return Err(error);
+        }
+        self.supply.go_back(ahead.finish(end as u64)?)?;
+        self.is_ended = false;
+        Ok(self.chunk(long, end, false))
+    }
+
+    /// Returns the name of the stream or file in messages.
+    fn name(&self) -> &'a Path {
+        self.input.part_name(self.supply.place().part)
+    }
+
+    /// Reads until `buffer` is full or the stream or file has ended; returns how much is filled.
+    fn fill(&mut self, buffer: &mut [u8], filled: usize) -> Result<usize> {
+        if self.is_ended {
+            return Ok(filled);
+        }
+        let read = self.supply.fill(&mut buffer[filled..])?;
+        self.is_ended = read.is_ended;
+        Ok(filled + read.bytes)
+    }
+
+    /// Finds the end of the whole lines of `data`, of which `searched` bytes were searched before; keeps what follows
+    /// them. `None` where no line ends in it, or where what follows has no room in the carry. At the end of the stream
+    /// the last line needs no terminator.
+    fn cut(&mut self, data: &[u8], searched: usize) -> Option<usize> {
+        if self.is_ended {
+            return Some(data.len());
+        }
+        if searched == 0 {
+            let keying = self.input.keying();
+            let is_start = self.offset == 0 && self.supply.place().start == 0;
+            let mark = keying
+                .filter(|_| is_start)
+                .map_or(0, |keying| keying.mark(data));
+            self.search = LastEnd::new(mark);
+        }
+        let end = self.search.advance(data, self.rules.format)?;
+        let rest = &data[end..];
+        // Behind a quote that was not closed, several lines may end long before what showed that.
+        self.carry.get_mut(..rest.len())?.copy_from_slice(rest);
+        self.carried = rest.len();
+        Some(end)
+    }
+
+    /// Makes the next chunk of the first `end` bytes of `buffer`.
+    fn chunk(&mut self, buffer: Buffer, end: usize, is_pooled: bool) -> Chunk {
+        let offset = self.offset;
+        self.offset += end as u64;
+        let (place, part_start) = (self.supply.place(), self.supply.part_start());
+        Chunk {
+            buffer,
+            start: 0,
+            end,
+            part: place.part,
+            part_start,
+            piece_start: place.start,
+            offset,
+            is_pooled,
+        }
+    }
+}
