@@ -10,7 +10,7 @@ use crate::plan::design::{Design, absent, bloom, lone, memory, partition, repeat
 use crate::plan::sizes::SizedJob;
 use crate::selection::{Approximate, Order};
 
-/// The design of one strategy, or why it does not fit the limit.
+/// Designs a job with one strategy, or says why it does not fit the limit.
 pub(super) fn design_of(sized: &SizedJob, strategy: Strategy) -> Result<Design, Error> {
     match strategy {
         Strategy::Sieve if sized.rule().asks_first() => repeats::repeats(sized),
@@ -22,7 +22,7 @@ pub(super) fn design_of(sized: &SizedJob, strategy: Strategy) -> Result<Design, 
     }
 }
 
-/// The design of `bloom`, for the operations that have an approximate answer.
+/// Designs `bloom`, for the operations that have an approximate answer.
 ///
 /// # Errors
 /// [`Error::Usage`] for any other, and for the order of the input where it is not known: `bloom` finds common lines in

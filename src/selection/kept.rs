@@ -1,4 +1,4 @@
-//! What a set keeps of each line beside its bytes.
+//! The words that a set keeps of each line beside its bytes.
 //!
 //! *Owns:* [`Kept`], the words of a record in a set, and [`Found`], what they say in the end. *Invariants:* the
 //! smallest ordinal of all occurrences that a set has seen is the one that is kept.
@@ -10,30 +10,30 @@
 use crate::selection::order::NO_ORDINAL;
 use crate::selection::{Marks, Tally};
 
-/// What is kept of each line.
+/// The facts that are kept of each line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kept {
     /// The code of its mark.
     pub(crate) marks: Marks,
-    /// What is counted of it.
+    /// The count that is kept of it.
     pub(crate) tally: Tally,
-    /// Whether its smallest ordinal is kept.
+    /// True if its smallest ordinal is kept.
     pub(crate) has_ordinal: bool,
 }
 
-/// What is known of a line when it is written.
+/// The facts that are known of a line when it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Which sides have it.
+    /// The mark, which says which sides have it.
     pub(crate) mark: u32,
-    /// What was counted of it.
+    /// The result of its tally.
     pub(crate) tally: u64,
-    /// Where it came first.
+    /// The ordinal of its first occurrence.
     pub(crate) ordinal: u64,
 }
 
 impl Found {
-    /// A line that has `mark`, and of which nothing else was kept.
+    /// Describes a line that has `mark`, and of which nothing else was kept.
     pub(crate) fn with_mark(mark: u32) -> Self {
         Self {
             mark,
@@ -42,7 +42,7 @@ impl Found {
         }
     }
 
-    /// The same, as it occurs at `ordinal`.
+    /// Puts the line at `ordinal`.
     pub(crate) fn at(self, ordinal: u64) -> Self {
         Self { ordinal, ..self }
     }
@@ -57,7 +57,7 @@ impl Kept {
         has_ordinal: false,
     };
 
-    /// Words of a record, beside its header.
+    /// Counts the words of a record, beside its header.
     pub(crate) fn words(self) -> usize {
         self.tally.words() + usize::from(self.has_ordinal)
     }
@@ -79,7 +79,7 @@ impl Kept {
         }
     }
 
-    /// What these words say of a line with `mark`.
+    /// Reads from these words what is known of a line with `mark`.
     pub(crate) fn found(self, words: &[u64], mark: u32) -> Found {
         let (counted, rest) = words.split_at(self.tally.words());
         Found {

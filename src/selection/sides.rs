@@ -1,4 +1,4 @@
-//! Which input is which side.
+//! The inputs as the sides of an operation.
 //!
 //! *Owns:* [`Sides`], a rule with the inputs that it is about. *Invariants:* all turns of one side come one
 //! after the other; where the first side counts by itself, it has the first turn.
@@ -22,8 +22,8 @@ pub(crate) struct Turn {
 }
 
 impl Sides {
-    /// The sides of inputs: a turn for each side, in any order. What all sides have is what all inputs have, however
-    /// often one was given.
+    /// Makes the sides of inputs: a turn for each side, in any order. What all sides have is what all inputs have,
+    /// however often one was given.
     pub(crate) fn new(rule: Rule, mut turns: Vec<Turn>) -> Self {
         if rule.finds_common() {
             let last = turns.iter().map(|turn| turn.input).max();
@@ -37,7 +37,7 @@ impl Sides {
         Self { rule, turns }
     }
 
-    /// What `inputs` inputs have in common, each of which is one side, in `order`.
+    /// Makes the sides of an intersection of `inputs` inputs, each of which is one side, in `order`.
     pub(crate) fn common(inputs: usize, order: Order) -> Self {
         let turn = |input| Turn {
             input,
@@ -49,17 +49,17 @@ impl Sides {
         }
     }
 
-    /// The rule.
+    /// Returns the rule.
     pub(crate) fn rule(&self) -> &Rule {
         &self.rule
     }
 
-    /// The turns in the order of the work.
+    /// Returns the turns in the order of the work.
     pub(crate) fn turns(&self) -> &[Turn] {
         &self.turns
     }
 
-    /// What is found of a line that occurs once in this input and nowhere else.
+    /// Finds what is known of a line that occurs once in this input and nowhere else.
     pub(crate) fn lone(&self, input: usize) -> Found {
         let (marks, tally) = (self.rule.marks(), self.rule.tally());
         let (mut mark, mut words) = (0, [0; 2]);
@@ -85,7 +85,7 @@ impl Sides {
         }
     }
 
-    /// The turns in the order that suits inputs of these sizes: the smallest first, unless the first side
+    /// Returns the turns in the order that suits inputs of these sizes: the smallest first, unless the first side
     /// counts by itself.
     pub(crate) fn turns_by_size(&self, size: impl Fn(usize) -> u64) -> Vec<Turn> {
         let mut turns = self.turns.clone();
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::selection::{Label, Selection};
 
-    /// Three sides: the first input is the first and the third, the second input is the second.
+    /// Makes three sides: the first input is the first and the third, the second input is the second.
     fn sides(selection: Selection) -> Sides {
         let rule = Rule::new(selection, 3).unwrap();
         let turns = [(0, 1), (1, 2), (0, 3)].map(|(input, number)| Turn { input, number });

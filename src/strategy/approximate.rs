@@ -9,7 +9,7 @@ use crate::input::Input;
 use crate::plan::Plan;
 use crate::stats::FilterStats;
 
-/// What is known of the filters of a run.
+/// The facts that are known of the filters of a run.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     /// The first filter; where the answer is approximate, with the rates of those behind it.
@@ -84,9 +84,9 @@ impl Told {
     }
 }
 
-/// How many of the `found` different lines that passed did so by mistake, on average, given that `passed` of `lines`
-/// lines, of which the share `distinct` (0 to 1) is different by the sample, passed filters with the joint rate `fpr`
-/// (0 to 1).
+/// Estimates how many of the `found` different lines that passed did so by mistake. Of `lines` lines, of which the
+/// share `distinct` (0 to 1) is different by the sample, `passed` have passed filters with the joint rate `fpr` (0 to
+/// 1).
 ///
 /// The refused lines were certainly not common. They are the share 1 - fpr of all different lines that are not common,
 /// and the share fpr passed: so refused * fpr / (1 - fpr) passed by mistake. How many different ones were refused

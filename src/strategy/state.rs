@@ -1,14 +1,14 @@
-//! What a run holds between its steps, and what each step does.
+//! The state of a run between its steps, and the work of each step.
 //!
 //! *Owns:* filters, bitmaps, blocks, buckets and the set of a run, from the step that makes them to the last that needs
 //! them. *Invariants:* those of [`strategy`](super). A step calls one pass, with what it names as arguments. *Cost:*
 //! that of the passes.
 //!
-//! In which order things are made within a step:
+//! The order in which things are made within a step:
 //!
 //! 1. The filter that is fed, while the one that is asked still has its memory: a plan with both has room for both.
-//! 2. Blocks, and the memory for known lines, at the first spill. All stores share one pool: later ones could not use the
-//!    blocks that an early one holds.
+//! 2. Blocks, and the memory for known lines, at the first spill. All stores share one pool: later ones could not use
+//!    the blocks that an early one holds.
 //! 3. The set, last of all: it takes all memory that reading leaves.
 
 use crate::answer::Collector;
@@ -30,7 +30,7 @@ use crate::strategy::approximate::Told;
 use crate::strategy::refilter::filter_if_it_pays;
 use crate::strategy::slots::{Held, Kind, Slots, StoredFilters};
 
-/// What is there between two steps.
+/// The state between two steps.
 pub(super) struct State<'a> {
     pub(super) plan: &'a Plan,
     pub(super) inputs: &'a [Input],
@@ -40,14 +40,14 @@ pub(super) struct State<'a> {
     /// Blocks and known lines, from the first spill to the last.
     pool: Option<BlockPool>,
     known: Option<KnownLines>,
-    /// What was spilled, in the order of the spills.
+    /// The spilled lines, in the order of the spills.
     stores: Vec<Store>,
     /// The set in memory.
     pub(super) set: Option<ResidentSet>,
     pub(super) told: Told,
 }
 
-/// What was spilled of an input.
+/// The spilled lines of an input.
 struct Store {
     at: At,
     spilled: Spilled,
@@ -79,7 +79,7 @@ impl<'a> State<'a> {
         })
     }
 
-    /// Does what `step` says, but for decisions and the order of the answer.
+    /// Performs `step`, unless it is a decision or the order of the answer.
     ///
     /// # Errors
     /// The first failure of the pass.

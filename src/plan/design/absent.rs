@@ -24,7 +24,7 @@ use crate::plan::sizes::{SizedJob, all_distinct};
 use crate::plan::steps::List;
 use crate::plan::{Distinct, FilterPlan, Strategy};
 
-/// `bloom` of a difference.
+/// Designs `bloom` of a difference.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
@@ -64,7 +64,7 @@ pub(in crate::plan) fn difference(sized: &SizedJob) -> Result<Design, Error> {
     Ok(design.lacking(filter, least, most).priced(sized))
 }
 
-/// `bloom` of a union.
+/// Designs `bloom` of a union.
 pub(in crate::plan) fn union(sized: &SizedJob) -> Design {
     let (job, layout) = (&sized.job, sized.scan);
     let of_all = all_distinct(&sized.distinct);
@@ -92,7 +92,7 @@ pub(in crate::plan) fn union(sized: &SizedJob) -> Design {
 }
 
 impl Design {
-    /// The same with the filter that answers, for which from `least` to `most` lines are missing.
+    /// Adds the filter that answers, for which from `least` to `most` lines are missing.
     fn lacking(mut self, filter: FilterPlan, least: f64, most: f64) -> Self {
         self.costs.filter = Some(filter);
         self.costs.expected_missing_lines = least;

@@ -66,8 +66,8 @@ pub(in crate::plan) fn make_room(sized: &SizedJob, layout: &mut Layout) -> u64 {
     (total as f64 * (1.0 - saved)) as u64
 }
 
-/// Whether a line that repeats another of its input may be dropped: the selection counts none, and the marks of the
-/// set have room for the inputs where they must be told apart.
+/// Returns true if a line that repeats another of its input may be dropped: the selection counts none, and the marks
+/// of the set have room for the inputs where they must be told apart.
 fn can_drop_repeats(sized: &SizedJob) -> bool {
     let rule = sized.rule();
     let is_countable = rule.takes_any() || sized.order.len() <= MOST_COUNTED_SIDES;

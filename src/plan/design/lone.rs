@@ -35,7 +35,7 @@ const SECOND_SHARE: u64 = 4;
 /// The mean rate of a filter that is asked while it fills up, as a share of its last rate.
 const MEAN_RATE: f64 = 1.0 / 3.0;
 
-/// `sieve` of anything but an intersection.
+/// Designs `sieve` of anything but an intersection.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks; [`Error::Usage`] for an input that
@@ -84,7 +84,7 @@ pub(in crate::plan) fn refuse_pipes(sized: &SizedJob, read_twice: &[usize]) -> R
     })
 }
 
-/// The layout for spilling and joining lines that are `survivors` at most, beside a second filter of
+/// Makes the layout for spilling and joining lines that are `survivors` at most, beside a second filter of
 /// `filter_bytes`.
 fn layout_for(
     sized: &SizedJob,
@@ -97,7 +97,7 @@ fn layout_for(
     Ok(layout)
 }
 
-/// What is known when the second filter is complete.
+/// The facts that are known when the second filter is complete.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Again {
     /// Lines of all inputs.
@@ -113,8 +113,8 @@ pub(crate) struct Again {
 }
 
 impl Plan {
-    /// How a sieve of lone lines goes on when the second filter is complete: with buckets for the different lines
-    /// that are about to be spilled. `None` keeps the first layout.
+    /// Plans the rest of a sieve of singletons when the second filter is complete: with buckets for the different
+    /// lines that are about to be spilled. `None` keeps the first layout.
     pub(crate) fn revised_lone(&self, again: Again) -> Option<Layout> {
         let lone = (again.lines as f64 - again.keys as f64 - again.distinct).max(0.0);
         let different = again.distinct + lone * again.fpr;

@@ -21,7 +21,7 @@ const SECOND_SHARE: u64 = 8;
 /// The part that the filter of the others may have: blocks need the rest.
 const FIRST_SHARE: u64 = 2;
 
-/// `sieve` where the lines of the answer are those of the first input, as they come.
+/// Designs `sieve` where the lines of the answer are those of the first input, as they come.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks; [`Error::Usage`] where the filter

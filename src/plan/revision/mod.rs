@@ -30,13 +30,13 @@ use crate::plan::{FilterPlan, LEAST_USEFUL_SAVING, Plan, SIEVE_BITS_PER_KEY, Set
 /// Bits per key below which a filter of survivors is not fed while they are spilled, but built afterwards
 /// from their known number.
 const LEAST_FED_BITS: f64 = 4.0;
-/// What filters must keep out of the buckets, as a share of all lines, for a sieve whose buckets are too few to be
-/// joined at once: what is left is then written twice, and a partition writes everything once.
+/// The share of all lines that filters must keep out of the buckets of a sieve whose buckets are too few to be joined
+/// at once. What is left is then written twice, and a partition writes everything once.
 const LEAST_SAVING_OF_SPLITS: f64 = 0.55;
 /// Halvings of an interval: a range of 2^60 lines is known to a line.
 const HALVINGS: u32 = 60;
 
-/// What is known when the first filter is complete.
+/// The facts that are known when the first filter is complete.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Look {
     /// The input that comes next, as an index into the plan's order.
@@ -47,7 +47,7 @@ pub(crate) struct Look {
     pub(crate) passed: u64,
     /// The different lines among these.
     pub(crate) passed_distinct: u64,
-    /// What filters take of the budget now, in bytes.
+    /// The bytes of the budget that filters take now.
     pub(crate) filter_bytes: u64,
     /// The filter's false-positive rate, 0..1, by its fill.
     pub(crate) filter_fpr: f64,
@@ -58,12 +58,12 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// The share of the next input that passes, 0..1.
+    /// Returns the share of the next input that passes, 0..1.
     fn share(&self) -> f64 {
         self.passed as f64 / self.sampled.max(1) as f64
     }
 
-    /// About how many different lines pass, where `passing` lines do, 1 to `passing`.
+    /// Estimates how many different lines pass, where `passing` lines do: 1 to `passing`.
     ///
     /// With D different lines, all equally frequent, a sample of s lines shows about D (1 - e^(-s/D))
     /// different ones. This solves for the D that would show as many as were seen, by halving. Repeats that
@@ -89,23 +89,22 @@ impl Look {
     }
 }
 
-/// How the run goes on.
+/// The changes to a plan while it runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Revision {
-    /// How memory is divided from now on.
+    /// The division of memory from now on.
     pub(crate) layout: Layout,
-    /// Whether the first filter is worth asking. If not, the caller drops it: the layout uses its memory.
+    /// True if the first filter is worth asking. If not, the caller drops it: the layout uses its memory.
     pub(crate) asks_filter: bool,
     /// The filter of survivors, if it is fed while they are spilled.
     pub(crate) second_filter: Option<FilterPlan>,
 }
 
 impl Plan {
-    /// The filter of survivors for a run that keeps these in a set: where the `distinct` different lines of
-    /// the first input's `keys` lines, and what passes their filter by mistake, fit as a set beside both
-    /// filters. The plan knew the lines of the input only from a sample.
-    /// `None` where they do not fit, or where the caller asked for a strategy. `filter_bytes` and
-    /// `filter_fpr` are those of the first filter.
+    /// Plans the filter of survivors for a run that keeps these in a set: where the `distinct` different lines of the
+    /// first input's `keys` lines, and what passes their filter by mistake, fit as a set beside both filters. The
+    /// plan knew the lines of the input only from a sample. `None` where they do not fit, or where the caller asked
+    /// for a strategy. `filter_bytes` and `filter_fpr` are those of the first filter.
     pub(crate) fn set_beside_filters(
         &self,
         distinct: f64,
@@ -134,7 +133,7 @@ impl Plan {
         (needed <= self.layout.without_buckets().rest_bytes()).then_some(second)
     }
 
-    /// How `sieve` goes on: with other buckets, or as `partition`. `None` keeps the first layout.
+    /// Plans the rest of a `sieve`: with other buckets, or as `partition`. `None` keeps the first layout.
     pub(crate) fn revised_sieve(&self, look: Look) -> Option<Revision> {
         let planned = &self.sized.sizes;
         // A set keeps each line once, so buckets of the first input are planned for its different lines.
@@ -159,7 +158,7 @@ impl Plan {
         sieved
     }
 
-    /// How `bloom` goes on: with other buckets, or `None` for those of the first layout. Its filter stays in
+    /// Plans the rest of a `bloom`: with other buckets, or `None` for those of the first layout. Its filter stays in
     /// any case: what passes it is the result.
     pub(crate) fn revised_bloom(&self, look: Look) -> Option<Layout> {
         let set_bytes = self.survivors(look).set_bytes();
@@ -167,7 +166,7 @@ impl Plan {
             .map(|revision| revision.layout)
     }
 
-    /// What of the next input is expected to pass: the share of the sample that does.
+    /// Estimates what passes of the next input: the share of the sample that does.
     fn survivors(&self, look: Look) -> Extent {
         let next = self.sized.kept.get(look.input).copied().unwrap_or_default();
         next.part(look.share())
@@ -209,7 +208,7 @@ impl Plan {
         })
     }
 
-    /// A filter of `lines` survivors, with slack, in `room` bytes; `None` if it would have too few bits to be
+    /// Plans a filter of `lines` survivors, with slack, in `room` bytes; `None` if it would have too few bits to be
     /// of use.
     fn fed(&self, lines: u64, room: u64) -> Option<FilterPlan> {
         let keys = (lines as f64 * SURVIVOR_SLACK) as u64;
@@ -235,7 +234,7 @@ impl Plan {
     }
 }
 
-/// What both filters keep out of the buckets, as a share of all bytes, 0..1:
+/// Estimates what both filters keep out of the buckets, as a share of all bytes, 0..1:
 ///
 /// ```text
 /// (others (1 - s) + A (1 - c) (1 - fpr of the second)) / (A + others)

@@ -19,7 +19,7 @@ fn plan_of(strategy: Strategy, inputs: &[InputShape], memory: u64) -> Plan {
     .unwrap()
 }
 
-/// A look that finds this share passing, no line of it repeated.
+/// Makes a sample of which this share passes, with no line repeated.
 fn look(plan: &Plan, share: f64) -> Look {
     let filter = plan.costs.filter.unwrap();
     let passed = (SAMPLED as f64 * share) as u64;
@@ -35,8 +35,8 @@ fn look(plan: &Plan, share: f64) -> Look {
     }
 }
 
-/// The most that is in use at one time after the revision: with a further input the filter that was fed is
-/// asked while another is fed.
+/// Counts the most bytes that are in use at one time after the revision: with a further input the filter that was fed
+/// is asked while another is fed.
 fn in_use(revision: &Revision, filter_bytes: u64, inputs: usize) -> u64 {
     let layout = &revision.layout;
     let first = if revision.asks_filter {
@@ -151,7 +151,7 @@ fn what_survives_stays_in_memory_where_it_fits_beside_the_join() {
     }
 }
 
-/// A sieve of a job whose blocks must all be written.
+/// Plans a sieve of a job whose blocks must all be written.
 fn plan_of_always_spilling(inputs: &[InputShape], memory: u64) -> Plan {
     plan(&Job {
         strategy: Some(Strategy::Sieve),

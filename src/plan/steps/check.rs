@@ -10,7 +10,7 @@ use crate::plan::golden::jobs::{requests, selections, sizes};
 use crate::plan::sizes::SizedJob;
 use crate::plan::{Job, Strategy, plan};
 
-/// True if lines may reach the sink while the step is performed.
+/// Returns true if lines may reach the sink while the step is performed.
 fn may_write(step: &Step) -> bool {
     match step {
         Step::Filter { seen, .. } => *seen == Seen::NewIsWritten,
@@ -28,7 +28,7 @@ fn may_write(step: &Step) -> bool {
     }
 }
 
-/// What was done by the steps so far.
+/// The stores and filters that the steps so far have left.
 #[derive(Default)]
 struct Done {
     /// Filters that are there.
@@ -129,7 +129,7 @@ fn check(name: &str, steps: &[Step], held: &[Slot], inputs: usize) {
     assert_eq!(done.read.len(), inputs, "{name}");
 }
 
-/// All jobs whose plans are recorded.
+/// Lists all jobs whose plans are recorded.
 fn jobs() -> impl Iterator<Item = (String, Job)> {
     sizes().into_iter().chain(requests()).chain(selections())
 }

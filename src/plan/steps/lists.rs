@@ -6,7 +6,8 @@
 //!
 //! ```text
 //!  partition      spill 0 [> s1] · spill k [through s1] · join
-//!  sieve          filter 0 > s0 · replan · (spill k through s(k-1) > sk · refilter k > sk) · spill 0 through the last · join
+//!  sieve          filter 0 > s0 · replan · (spill k through s(k-1) > sk · refilter k > sk) ·
+//!                 spill 0 through the last · join
 //!  lone sieve     filter k > s0, again > s1 · replan · spill k through s1, refused lines are written · join
 //!  first sieve    filter k > s0 · spill 0 through s0 > s1, refused lines are written · spill k through s1 · join
 //!  bloom          filter 0 > s0 · filter k through s(k-1) > sk · replan · spill n-1 through the last · distinct
@@ -23,27 +24,27 @@
 use super::step::{At, Lets, Question, Seen, Slot, Step, Through};
 use crate::selection::{Order, Sides, Turn};
 
-/// Which list a design has.
+/// A list of steps, one for each kind of design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum List {
     /// Everything into buckets; with `feeds` through a filter of the first input.
     Partition { feeds: bool },
-    /// What every input has, each through a filter of the one before it.
+    /// An intersection: each input through a filter of the one before it.
     Sieve,
     /// Anything: lines that occur once are written at once.
     LoneSieve,
     /// Lines of the first input, as often as they come: those that a filter of the next `filtered` inputs refuses are
     /// written at once.
     FirstSieve { filtered: usize },
-    /// What every input has, as filters say; with a stored filter that is one more input.
+    /// An intersection, as filters say; a stored filter counts as one more input.
     Chain { has_stored: bool },
-    /// What a filter of the others refuses of the first.
+    /// A difference: the lines of the first input that a filter of the others refuses.
     Absent,
-    /// What a filter of the lines before them refuses.
+    /// A union: the lines that a filter of the lines before them refuses.
     New,
     /// A set in memory.
     Set,
-    /// The same, behind filters.
+    /// A set in memory, behind filters.
     ScreenedSet,
     /// Bitmaps of addresses.
     Bitmaps,
@@ -250,7 +251,7 @@ fn built_or_marked(at: At, side: u32, builds: bool) -> Step {
     }
 }
 
-/// The set is of the sides behind the first (of an intersection, of one of them).
+/// Lists the steps where the set is of the sides behind the first (of an intersection, of one of them).
 fn looked_up(sides: &Sides) -> Vec<Step> {
     let rule = sides.rule();
     let (first, others) = first_and_others(sides);
@@ -267,12 +268,12 @@ fn looked_up(sides: &Sides) -> Vec<Step> {
     others.chain(first).collect()
 }
 
-/// The turns of the first side, and those of the others.
+/// Divides the turns into those of the first side and those of the others.
 fn first_and_others(sides: &Sides) -> (Vec<&Turn>, Vec<&Turn>) {
     sides.turns().iter().partition(|turn| turn.number == 1)
 }
 
-/// The set of what survives of the second input.
+/// Makes the step that builds a set of what survives of the second input.
 pub(crate) fn screened_build() -> Step {
     Step::Build {
         at: 1,
@@ -293,8 +294,8 @@ pub(crate) fn set_tail(n: At) -> Vec<Step> {
     marks.chain([Step::Write]).collect()
 }
 
-/// Which input is the last: the first side where it alone has the answer, in a difference and where its repeats or its
-/// records are written; else the largest.
+/// Lists the steps with bitmaps. The input that comes last is the first side where it alone has the answer: in a
+/// difference, and where its repeats or its records are written; else it is the largest.
 fn bitmaps(n: At, sides: &Sides) -> Vec<Step> {
     let rule = sides.rule();
     let (others, last): (Vec<At>, At) = if rule.in_first() || rule.repeats() {

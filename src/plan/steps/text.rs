@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use super::step::{At, Lets, Question, Seen, Slot, Step, Steps, Through};
 
 impl Steps {
-    /// A sentence for each step, without a full stop.
+    /// Writes a sentence for each step, without a full stop.
     pub(crate) fn sentences(&self) -> impl ExactSizeIterator<Item = String> + '_ {
         let told = Telling {
             steps: self,
@@ -39,7 +39,7 @@ impl Steps {
     }
 }
 
-/// What a filter is of.
+/// The contents of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
     /// No step fills it.
@@ -153,7 +153,7 @@ impl Telling<'_> {
         }
     }
 
-    /// The lines of an input that pass a filter.
+    /// Describes the lines of an input that pass a filter.
     fn lines(&self, at: At, through: Option<Through>) -> String {
         let name = self.name(at);
         match through.map(|through| (self.filter_name(through.slot), through.lets)) {
@@ -167,7 +167,7 @@ impl Telling<'_> {
         }
     }
 
-    /// A filter by the input that it is of, if it is of one.
+    /// Names a filter by the input that it is of, if it is of one.
     fn filter_name(&self, slot: Slot) -> String {
         match self.sources.get(slot.0 as usize) {
             None | Some(Source::Stored) => "the stored filter".into(),

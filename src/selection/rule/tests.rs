@@ -34,14 +34,14 @@ const LABELS: [Label; 5] = [
     Label::SidesOnly,
 ];
 
-/// Every way in which a line can be in one side or more.
+/// Lists every way in which a line can be in one side or more.
 fn combinations() -> Vec<[bool; SIDES]> {
     let bits = 1u32..1 << SIDES;
     bits.map(|bits| [0, 1, 2].map(|side| bits >> side & 1 == 1))
         .collect()
 }
 
-/// The mark of a line that is in `which` sides, when they had their turns in this order of numbers from 1.
+/// Returns the mark of a line that is in `which` sides, when they had their turns in this order of numbers from 1.
 fn mark(rule: &Rule, which: &[bool], order: [u32; SIDES]) -> u32 {
     let turns = order.into_iter().zip(1..);
     let own = turns.filter(|&(number, _)| which[number as usize - 1]);
@@ -53,7 +53,7 @@ fn mark(rule: &Rule, which: &[bool], order: [u32; SIDES]) -> u32 {
     })
 }
 
-/// What must be written of the line `line`.
+/// Returns what must be written of the line `line`.
 fn written(label: Label, which: &[bool]) -> String {
     let digits: String = which
         .iter()
