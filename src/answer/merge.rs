@@ -33,7 +33,7 @@ use crate::sys::compute;
 use crate::sys::first_error::FirstFailure;
 use crate::temp::space::TempSpace;
 
-/// What a merge works with.
+/// The state of a merge.
 pub(super) struct Merging<'m, 's> {
     pub(super) rules: &'m SorterRules<'s>,
     /// Memory for reading runs.
@@ -128,7 +128,7 @@ impl Merging<'_, '_> {
         }
     }
 
-    /// Where the blocks of the next run belong.
+    /// Returns the address of the blocks of the next run.
     fn next_run(&mut self) -> Address {
         self.next += 1;
         Address {
@@ -137,7 +137,7 @@ impl Merging<'_, '_> {
         }
     }
 
-    /// How many runs, from the back of `runs`, can be read at once.
+    /// Counts the runs, from the back of `runs`, that can be read at once.
     fn room_for(&self, runs: &[Run]) -> usize {
         let mut left = self.budget.available_bytes();
         let fits = |run: &&Run| {
@@ -148,7 +148,7 @@ impl Merging<'_, '_> {
         runs.iter().rev().take_while(fits).count()
     }
 
-    /// Readers of all `runs`.
+    /// Makes readers of all `runs`.
     fn open<'q>(&'q self, runs: Vec<Run>, queue: &'q LoadQueue) -> Result<Vec<Source<'q>>> {
         let open = |run| {
             RunReader::new(run, self.rules.order, self.budget, queue)

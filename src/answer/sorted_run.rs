@@ -25,7 +25,7 @@ use crate::temp::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
 #[derive(Debug)]
 pub(super) struct Run {
     file: SpillPath,
-    /// Where its blocks belong; the number is filled in for each.
+    /// The address of its blocks; the number is filled in for each.
     address: Address,
     block_bytes: u64,
     blocks: u64,
@@ -34,26 +34,26 @@ pub(super) struct Run {
     line_bytes: u64,
     /// The longest entry, in bytes.
     longest: u64,
-    /// Where the last block ends in the file.
+    /// The end of the last block in the file.
     end: u64,
     /// Bytes written: blocks are as far apart as the longest of them needs, and holes take no disk.
     written_bytes: u64,
 }
 
 impl Run {
-    /// What a reader of this run takes, in bytes.
+    /// Returns the bytes that a reader of this run takes.
     pub(super) fn reading_bytes(&self) -> u64 {
         let is_long = record_bytes(self.longest as usize) + HEADER > self.block_bytes as usize;
         let long = if is_long { self.longest + 2 * PAGE } else { 0 };
         2 * self.block_bytes + long
     }
 
-    /// Bytes of lines that a merge goes through in it.
+    /// Returns the bytes of lines that a merge goes through in it.
     pub(super) fn line_bytes(&self) -> u64 {
         self.line_bytes
     }
 
-    /// Bytes on disk.
+    /// Returns its bytes on disk.
     pub(super) fn written_bytes(&self) -> u64 {
         self.written_bytes
     }
@@ -210,14 +210,14 @@ pub(super) struct RunReader<'a> {
     run: Run,
     order: Order,
     budget: &'a MemoryBudget,
-    /// Where blocks are asked for.
+    /// The queue that loads blocks.
     queue: &'a LoadQueue,
     block: Buffer,
     /// The block behind it, if there is one.
     coming: Option<Pending>,
     /// Blocks that have come.
     blocks: u64,
-    /// Where the next record begins in the block, and where its payload ends.
+    /// The offset in the block at which the next record begins; `end` is that at which the payload ends.
     at: usize,
     end: usize,
     /// The present entry in the block.
@@ -229,7 +229,7 @@ pub(super) struct RunReader<'a> {
 }
 
 impl<'a> RunReader<'a> {
-    /// A reader before the first entry of `run`. Needs [`Run::reading_bytes`] of `budget`.
+    /// Makes a reader before the first entry of `run`. Needs [`Run::reading_bytes`] of `budget`.
     ///
     /// # Errors
     /// [`Error::Memory`] where the budget has less.
@@ -317,7 +317,7 @@ impl<'a> RunReader<'a> {
         Ok(is_complete)
     }
 
-    /// At the end of the blocks: whether all entries came back.
+    /// Checks at the end of the blocks that all entries came back. Returns false: there is no further entry.
     fn check_end(&self) -> Result<bool> {
         if self.read == self.run.entries {
             return Ok(false);
@@ -329,7 +329,7 @@ impl<'a> RunReader<'a> {
         Err(self.run.damaged(self.run.blocks, &what))
     }
 
-    /// The present entry; `None` before the first [`RunReader::advance`].
+    /// Returns the present entry; `None` before the first [`RunReader::advance`].
     pub(super) fn entry(&self) -> Option<Entry<'_>> {
         Entry::read(self.bytes(), self.order)
     }
@@ -341,7 +341,7 @@ impl<'a> RunReader<'a> {
         }
     }
 
-    /// The run, to be discarded.
+    /// Returns the run, to be discarded.
     pub(super) fn into_run(self) -> Run {
         self.run
     }

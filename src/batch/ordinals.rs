@@ -7,7 +7,7 @@
 /// Bytes of an ordinal behind its line in a record of a bucket.
 pub(crate) const ORDINAL_BYTES: usize = 8;
 
-/// Where the ordinals of lines come from.
+/// The source of the ordinals of lines.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Ordinals {
     /// Nobody asks for them.

@@ -50,12 +50,12 @@ impl Scatter {
         }
     }
 
-    /// All indexes, group behind group.
+    /// Returns all indexes, group behind group.
     pub(crate) fn order(&self) -> &[u32] {
         &self.order
     }
 
-    /// The groups that are not empty, in the order of the parts: part and indexes.
+    /// Lists the groups that are not empty, in the order of the parts: part and indexes.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (u32, &[u32])> {
         let parts = self.ends.len().saturating_sub(1);
         (0..parts).filter_map(|part| {

@@ -1,8 +1,8 @@
 //! Lines that are in their buckets already: where lines come again and again, each is spilled once.
 //!
 //! *Owns:* a set of the lines that were spilled first, as many as its memory holds, shared by all workers of a spill
-//! pass. What [`recent`](crate::pass::recent) is for hot lines, this is for all: the plan gives it memory where a sample
-//! shows that most lines of an input come again.
+//! pass. What [`recent`](crate::pass::recent) is for hot lines, this is for all: the plan gives it memory where a
+//! sample shows that most lines of an input come again.
 //!
 //! ```text
 //!  line ── in the set? ── yes, for this input ──▶ dropped
@@ -35,12 +35,13 @@ pub(crate) struct KnownLines {
     set: ShardedSet,
     /// Set by the first line that found no room: from then on lines are only looked up.
     is_full: AtomicBool,
-    /// Whether a line must be spilled once for each input that has it.
+    /// True if a line must be spilled once for each input that has it.
     tells_inputs: bool,
 }
 
 impl KnownLines {
-    /// An empty set with the memory that the plan has for it; `None` where that is no memory, or too little for a set.
+    /// Makes an empty set with the memory that the plan has for it; `None` where that is no memory, or too little for
+    /// a set.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] where the budget has less than the plan says.

@@ -14,15 +14,15 @@ use crate::input::windows::for_each_window;
 use crate::plan::revision::Look;
 use crate::run::Run;
 
-/// How many windows are looked at.
+/// The number of windows that are looked at.
 const WINDOWS: u64 = 64;
 /// The bytes of one window.
 const WINDOW: u64 = 16 << 10;
 /// Fewer lines than these tell nothing.
 const LEAST_LINES: u64 = 64;
 
-/// What of a sample of `input`, which comes at the place `position` of the plan's order, `screen` lets
-/// through; `None` where that cannot be known: of a stream, or of lines that are longer than a window.
+/// Reads a sample of `input` and counts the lines of it that `screen` lets through. The input is at `position` in the
+/// plan's order. `None` where that cannot be known: of a stream, or of lines that are longer than a window.
 ///
 /// # Errors
 /// Where the input cannot be read, or has changed.

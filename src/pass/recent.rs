@@ -41,7 +41,7 @@ struct RecentLine {
 }
 
 impl RecentLines {
-    /// A table that remembers nothing.
+    /// Makes a table that remembers nothing.
     pub(super) fn new() -> Self {
         let nothing = RecentLine {
             hash: 0,
@@ -55,8 +55,8 @@ impl RecentLines {
         }
     }
 
-    /// Whether exactly this line was noted before, with an ordinal that is not larger. Notes it if its hash came
-    /// before.
+    /// Returns true if exactly this line was noted before, with an ordinal that is not larger. Notes it if its hash
+    /// came before.
     pub(super) fn is_repeat(&mut self, hash: u64, line: &[u8], ordinal: u64) -> bool {
         let place = hash as usize % PLACES;
         if self.hashes[place] != hash {
@@ -73,7 +73,7 @@ impl RecentLines {
 }
 
 impl RecentLine {
-    /// The line; `None` where there is none.
+    /// Returns the line; `None` where there is none.
     fn line(&self) -> Option<&[u8]> {
         self.bytes.get(..usize::from(self.length))
     }

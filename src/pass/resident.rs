@@ -32,7 +32,7 @@ use crate::set::sharded::ShardedSet;
 pub(crate) struct ResidentSet {
     /// The set. Its lines are not removed; only their marks change.
     set: ShardedSet,
-    /// What is selected, and when it is known.
+    /// The lines that are selected, and when that is known.
     rule: Rule,
     /// The memory that the set was built in. What it has left when the set is complete serves long lines of
     /// the inputs that are streamed past.
@@ -40,7 +40,7 @@ pub(crate) struct ResidentSet {
 }
 
 impl ResidentSet {
-    /// An empty set, prepared for about `lines` lines of `line_bytes` each. The numbers only prepare it: it
+    /// Makes an empty set, prepared for about `lines` lines of `line_bytes` each. The numbers only prepare it: it
     /// grows beyond them while there is memory.
     ///
     /// # Errors
@@ -60,8 +60,8 @@ impl ResidentSet {
         })
     }
 
-    /// As [`ResidentSet::new`], for a set whose lines go through filters. Beside it memory stays free in which the
-    /// workers gather lines, here and while the set is marked. Where that is refused, they do not gather.
+    /// Works as [`ResidentSet::new`], for a set whose lines go through filters. Beside it memory stays free in which
+    /// the workers gather lines, here and while the set is marked. Where that is refused, they do not gather.
     ///
     /// # Errors
     /// As [`ResidentSet::new`].
@@ -179,7 +179,7 @@ impl ResidentSet {
 /// One worker that builds the set; the set and the filter are shared by all of them.
 struct Build<'a, 'f> {
     set: &'a ShardedSet,
-    /// What marks call the side that this input is.
+    /// The number in marks of the side that this input is.
     side: u32,
     /// The filter that is fed with what enters the set, if one is.
     feed: Option<&'a Updater<'f>>,
@@ -232,7 +232,7 @@ struct Probe<'a, 's> {
     set: &'a ShardedSet,
     rule: &'a Rule,
     to_shards: Scatter,
-    /// What marks call the side that this input is.
+    /// The number in marks of the side that this input is.
     side: u32,
     /// This worker's part of the result; empty unless a line can get its last mark.
     out: Outbox<'a, 's>,

@@ -1,7 +1,7 @@
 //! A worker of a scan that deals with the lines that pass a filter, and with no others.
 //!
-//! *Owns:* asking the filter, and gathering what passes ([`Gathered`]). *Invariants:*
-//! the work gets each line that passes once, in any order. *Cost:* that of the filter; a copy of each line where few pass.
+//! *Owns:* asking the filter, and gathering what passes ([`Gathered`]). *Invariants:* the work gets each line that
+//! passes once, in any order. *Cost:* that of the filter; a copy of each line where few pass.
 
 use crate::batch::gather::Gathered;
 use crate::batch::{BATCH, Batch, Screen};
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::pass::scan::Worker;
 
-/// What is done to lines that pass.
+/// The work on lines that pass.
 pub(crate) trait Work {
     /// Deals with the lines of `batch` at `indexes`; the batch may have keys in the place of lines.
     ///
@@ -17,7 +17,7 @@ pub(crate) trait Work {
     /// Any failure ends the scan.
     fn work_on(&mut self, batch: Batch<'_>, indexes: &[u32]) -> Result<()>;
 
-    /// Called once, after the last line.
+    /// Ends the work. Called once, after the last line.
     ///
     /// # Errors
     /// Any failure ends the scan.
@@ -38,7 +38,7 @@ pub(crate) struct Screened<'a, W> {
 }
 
 impl<'a, W> Screened<'a, W> {
-    /// A worker for one thread.
+    /// Makes a worker for one thread.
     pub(crate) fn new(screen: Option<&'a dyn Screen>, work: W) -> Self {
         Self {
             screen,
@@ -48,7 +48,7 @@ impl<'a, W> Screened<'a, W> {
         }
     }
 
-    /// The same, gathering lines if there is a filter and `budget` has the memory: for work that is faster on full batches.
+    /// Gathers lines if there is a filter and `budget` has the memory: for work that is faster on full batches.
     pub(crate) fn gathering(self, budget: &MemoryBudget) -> Self {
         Self {
             gathered: self.screen.and_then(|_| Gathered::new(budget)),

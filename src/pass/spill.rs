@@ -48,7 +48,7 @@ use crate::spill::outlet::Outlet;
 use crate::spill::pool::BlockPool;
 use crate::spill::writer::BucketWriter;
 
-/// What a spill pass leaves.
+/// The buckets and counts that a spill pass leaves.
 #[derive(Debug)]
 pub(crate) struct Spilled {
     /// One sealed bucket for each bucket number of the layout.
@@ -57,38 +57,39 @@ pub(crate) struct Spilled {
     pub(crate) passed: u64,
 }
 
-/// Which lines of an input are spilled, and what else is done with them. The default spills them all.
+/// The lines of an input that are spilled, and what else is done with them. The default spills them all.
 #[derive(Default)]
 pub(crate) struct Screening<'a, 's> {
     /// Decides which lines are spilled; without one all are.
     pub(crate) screen: Option<&'a dyn Screen>,
     /// A filter that gets the lines that are spilled.
     pub(crate) feed: Option<&'a mut Filter>,
-    /// Whether a line must be in its bucket as often as the input has it.
+    /// True if a line must be in its bucket as often as the input has it.
     pub(crate) keeps_repeats: bool,
     /// Lines that are in their buckets already, and the number of this input, from 0. None of them is spilled
     /// again.
     pub(crate) known: Option<(&'a KnownLines, usize)>,
-    /// Where the lines go that the screen refuses; `None` drops them.
+    /// The writing of lines that the screen refuses; `None` drops them.
     pub(crate) refused: Option<Refused<'a, 's>>,
     /// Takes the blocks of the buckets, in place of memory and temporary files. The buckets then have counts and no
     /// lines.
     pub(crate) outlet: Option<&'a dyn Outlet>,
 }
 
-/// How refused lines are written: as lines of one input alone.
+/// The rules for writing refused lines: as lines of one input alone.
 #[derive(Clone, Copy)]
 pub(crate) struct Refused<'a, 's> {
     pub(crate) rule: &'a Rule,
-    /// What is found of a line that occurs once in this input and nowhere else.
+    /// The facts that are known of a line that occurs once in this input and nowhere else.
     pub(crate) lone: Found,
-    /// How often it is written for each time that it comes.
+    /// The times that it is written for each time that it comes.
     pub(crate) times: u64,
     pub(crate) out: &'a Collector<'s>,
 }
 
 impl<'a, 's> Refused<'a, 's> {
-    /// Describes the lines that only the input at this place of the plan's order has; `None` where they are not written.
+    /// Describes the lines that only the input at this place of the plan's order has; `None` where they are not
+    /// written.
     pub(crate) fn of(sides: &'a Sides, at: usize, out: &'a Collector<'s>) -> Option<Self> {
         let (rule, lone) = (sides.rule(), sides.lone(at));
         let times = rule.times(lone);
@@ -161,7 +162,7 @@ pub(crate) fn spill(
     })
 }
 
-/// What became of the lines of an input.
+/// The counts of the lines of an input.
 #[derive(Debug, Default)]
 struct Counts {
     /// Lines that were let through.
@@ -171,7 +172,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// Every line that was let through, all of them without a filter, must be in a bucket.
+    /// Checks that every line that was let through, all of them without a filter, is in a bucket.
     ///
     /// The readers have compared the bytes with the size of the file, so this closes the last gap: a line that
     /// was read and hashed cannot be missing from the answer without an error.
@@ -196,13 +197,13 @@ impl Counts {
     }
 }
 
-/// What a worker of [`spill`] has for itself, in the order in which a batch goes through it.
+/// The state of a worker of [`spill`], in the order in which a batch goes through it.
 struct SpillWorker<'a, 'f, 's> {
     /// Decides which lines go on; without one all do.
     screen: Option<&'a dyn Screen>,
     /// Indexes of the lines of the batch that go on.
     passing: Vec<u32>,
-    /// How the others are written, and this worker's part of them.
+    /// The writing of the other lines, and this worker's part of them.
     refused: Option<(Refused<'a, 's>, Outbox<'a, 's>)>,
     /// Indexes of the others.
     refused_indexes: Vec<u32>,

@@ -1,8 +1,8 @@
-//! Where blocks go that are neither held in memory nor written to temporary disk: to another process.
+//! The receiver of blocks that are neither held in memory nor written to temporary disk: another process.
 //!
-//! *Owns:* the interface [`Outlet`]. *Invariants:* an outlet gets the records of a
-//! bucket in the order in which they were appended, and the sums of their hashes add up to that of the bucket. *Cost:* that of
-//! the outlet, under the bucket's lock.
+//! *Owns:* the interface [`Outlet`]. *Invariants:* an outlet gets the records of a bucket in the order in which they
+//! were appended, and the sums of their hashes add up to that of the bucket. *Cost:* that of the outlet, under the
+//! bucket's lock.
 
 use crate::error::Result;
 
@@ -15,7 +15,7 @@ pub(crate) trait Outlet: Sync + std::fmt::Debug {
     fn put(&self, content: Content<'_>) -> Result<()>;
 }
 
-/// What an [`Outlet`] gets: the records of a block, or one that is longer than a block.
+/// The records of a block, or one that is longer than a block, for an [`Outlet`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Content<'c> {
     pub(crate) bucket: u32,

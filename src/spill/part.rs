@@ -1,8 +1,8 @@
 //! One bucket while it is being filled.
 //!
-//! *Owns:* [`Part`], the state of such a bucket, and [`OpenBlock`], the block that lines are appended to. Who changes them holds
-//! the bucket's lock. *Invariants:* the counts of a part are those of all lines that were appended, whether they are in the open
-//! block, held, or in the file. *Cost:* one block for each bucket that has lines.
+//! *Owns:* [`Part`], the state of such a bucket, and [`OpenBlock`], the block that lines are appended to. Who changes
+//! them holds the bucket's lock. *Invariants:* the counts of a part are those of all lines that were appended,
+//! whether they are in the open block, held, or in the file. *Cost:* one block for each bucket that has lines.
 
 use crate::error::Result;
 use crate::memory::buffer::Buffer;
@@ -17,9 +17,9 @@ use crate::temp::space::padded;
 pub(super) struct Part {
     /// The block that the next line goes to; `None` before the first line, and while a full block is written.
     pub(super) open: Option<OpenBlock>,
-    /// Whether the bucket has used its claim. Tells a bucket without a line from one that lost its block.
+    /// True if the bucket has used its claim. Tells a bucket without a line from one that lost its block.
     pub(super) has_opened: bool,
-    /// Whether the bucket has had its one short block.
+    /// True if the bucket has had its one short block.
     pub(super) has_staggered: bool,
     /// Blocks written, or sent to a writer thread.
     pub(super) file: BucketFile,
@@ -77,7 +77,7 @@ impl Part {
         Ok(())
     }
 
-    /// The bucket, complete. Its open block must be gone.
+    /// Makes the complete bucket. Its open block must be gone.
     pub(super) fn seal(self, address: Address, rules: FillRules<'_>) -> Bucket {
         Bucket {
             address,
@@ -101,8 +101,8 @@ pub(super) struct OpenBlock {
     pub(super) buffer: Buffer,
     /// Bytes in use, the room for the header included: from [`HEADER`] to the size of a block.
     pub(super) filled: usize,
-    /// Bytes after which a further record begins the next block: the size of a block, less for a short one. A record that
-    /// is alone in the block may reach beyond it.
+    /// The number of bytes after which a further record begins the next block: the size of a block, less for a short
+    /// one. A record that is alone in the block may reach beyond it.
     pub(super) limit: usize,
     /// Records that begin in the block: for the header.
     pub(super) records: u64,
@@ -111,7 +111,7 @@ pub(super) struct OpenBlock {
 }
 
 impl OpenBlock {
-    /// An empty block in `buffer`, whose content does not matter.
+    /// Makes an empty block in `buffer`, whose content does not matter.
     pub(super) fn new(buffer: Buffer) -> Self {
         Self {
             limit: buffer.len(),
@@ -122,7 +122,7 @@ impl OpenBlock {
         }
     }
 
-    /// Whether a record of `bytes` bytes, which fits an empty block, must go to the next one.
+    /// Returns true if a record of `bytes` bytes, which fits an empty block, must go to the next one.
     pub(super) fn is_full_for(&self, bytes: usize) -> bool {
         let end = self.filled + bytes;
         end > self.buffer.len() || (end > self.limit && self.filled > HEADER)

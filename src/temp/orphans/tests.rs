@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
 
-/// A directory as a run makes it, with a file in it.
+/// Makes a directory as a run makes it, with a file in it.
 fn made(place: &Path, name: &str) -> std::path::PathBuf {
     let path = place.join(name);
     fs::create_dir(&path).unwrap();
