@@ -93,7 +93,7 @@ pub enum Error {
         advice: &'static str,
     },
     /// An input of which all records were left out, because none has a key.
-    #[error("{}: {} left out, because none has a key (one of them {what}): check --key and the format, because --bad-records skip leaves nothing", path.display(), all_lines(*lines))]
+    #[error("{}: {} left out, because none has a key (one of them {what}): check `keys` and the format, because `BadRecords::Skip` leaves nothing", path.display(), all_lines(*lines))]
     NoRecords {
         /// The input.
         path: PathBuf,
@@ -115,7 +115,7 @@ pub enum Error {
         advice: &'static str,
     },
     /// `--key-type ipv4` and a line that is not an address.
-    #[error("{}: the line at byte {offset} is not an IPv4 address (\"{line}\"): remove it, or run without --key-type ipv4", path.display())]
+    #[error("{}: the line at byte {offset} is not an IPv4 address (\"{line}\"): remove it, or run without `KeyType::Ipv4`", path.display())]
     NotAnAddress {
         /// The input.
         path: PathBuf,
@@ -204,7 +204,7 @@ pub enum Error {
         least_bytes: u64,
     },
     /// The filter would exceed the rate that the user accepts.
-    #[error("--max-fpr: the predicted false-positive rate {} is above {}: {advice}", display_rate(*predicted), display_rate(*accepted))]
+    #[error("`max_fpr`: the predicted false-positive rate {} is above {}: {advice}", display_rate(*predicted), display_rate(*accepted))]
     RateTooHigh {
         /// The predicted rate, 0..1.
         predicted: f64,
@@ -214,7 +214,7 @@ pub enum Error {
         advice: String,
     },
     /// A spill block is not what was written.
-    #[error("{}: block {block}: {what}: retry with another --temp-dir or on another machine (the disk or the memory is faulty)", path.display())]
+    #[error("{}: block {block}: {what}: retry with another `temp_dirs` or on another machine (the disk or the memory is faulty)", path.display())]
     Damaged {
         /// The spill file.
         path: PathBuf,
@@ -385,7 +385,7 @@ mod tests {
                 path: "t".into(),
                 what: "cannot write a spill file",
                 source,
-                advice: "choose another directory with --temp-dir",
+                advice: "choose another directory with `temp_dirs`",
             };
             error.to_string()
         };
@@ -397,7 +397,7 @@ mod tests {
         let wrapped = io::Error::new(few_files().kind(), AtPath(few_files()));
         assert!(temp(wrapped).ends_with("(ulimit -n)"));
         assert!(temp(Errno::NFILE.into()).contains("fs.file-max"));
-        assert!(temp(Errno::IO.into()).ends_with("--temp-dir"));
+        assert!(temp(Errno::IO.into()).ends_with("`temp_dirs`"));
     }
 
     #[test]

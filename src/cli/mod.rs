@@ -33,6 +33,7 @@ mod report;
 mod run_options;
 mod screen;
 mod select;
+mod settings;
 mod sides;
 mod signals;
 mod size;

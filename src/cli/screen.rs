@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::escaping::shortened;
+use super::settings::as_typed;
 
 /// How often the line is drawn.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -114,7 +115,8 @@ pub(crate) fn end(patience: Duration) {
 /// One line on standard error, without its middle where it is very long. That it may be closed or full is no reason to
 /// fail.
 pub(crate) fn warn(message: &str) {
-    let line = format!("outset: {}\n", shortened(message, MOST_SAID, " ... "));
+    let message = as_typed(message);
+    let line = format!("outset: {}\n", shortened(&message, MOST_SAID, " ... "));
     print_above(|| {
         // In one piece: others may write to the same place.
         let _nowhere_to_report = std::io::stderr().write_all(line.as_bytes());

@@ -160,7 +160,7 @@ impl Reports {
             &mut self.written,
             join.written,
             name,
-            "selection of lines (--at-least, --all, --count)",
+            "selection of lines (`at_least`, `with_all`, `Label::Count`)",
         )?;
         same(
             &mut self.joined_of,
@@ -194,7 +194,7 @@ impl Reports {
                     "shards: {} of them read a pipe, so finish cannot notice a missing one",
                     self.pipes
                 ),
-                "give the number of shards with --shards",
+                "give the number of shards with `shards`",
             )),
             _ if self.shards == 0 => Err(unfinished(
                 "shards: none reported".into(),
@@ -275,7 +275,7 @@ impl Reports {
         if let Some(side) = self.sent.keys().find(|side| **side > sides) {
             return Err(unfinished(
                 format!("side {side}: has shards, but the joins have {sides} sides"),
-                "join with the actual number of sides (--sides)",
+                "join with the actual number of sides (`sides`)",
             ));
         }
         if let Some(side) = (1..=sides).find(|side| !self.sent.contains_key(side)) {
@@ -313,7 +313,7 @@ impl Reports {
                 format!(
                     "{name}: the shard of this report was filtered, but this operation needs all lines of side {side}"
                 ),
-                "make the shard again without --filter, and join again",
+                "make the shard again without `stored_filter`, and join again",
             )),
             None => Ok(()),
         }

@@ -100,13 +100,13 @@ fn check(request: &JoinRequest, shards: &Shards) -> Result<()> {
     };
     if (request.sides as usize) < request.selection.least_sides() {
         return refuse(
-            "--sides: this operation compares two or more",
+            "`sides`: this operation compares two or more",
             "give the number of sides",
         );
     }
     if request.sides > MOST_SIDES {
         let what = format!(
-            "--sides: {} given, but a job has at most {MOST_SIDES}",
+            "`sides`: {} given, but a job has at most {MOST_SIDES}",
             request.sides
         );
         return refuse(&what, "give fewer sides");
@@ -120,7 +120,7 @@ fn check(request: &JoinRequest, shards: &Shards) -> Result<()> {
     match shards {
         Shards::Files(paths) if paths.is_empty() || request.bucket.is_none() => refuse(
             "join: reads one bucket of shard files at a time",
-            "name the files and the bucket (--bucket)",
+            "name the files and the bucket (`bucket`)",
         ),
         _ => Ok(()),
     }

@@ -81,7 +81,7 @@ impl Sums {
     pub(super) fn add(&mut self, stats: &SideStats, name: &str) -> Result<()> {
         let sum = u64::from_str_radix(&stats.hash_sum, 16).map_err(|_| Error::Usage {
             what: format!("{name}: its sum of hashes is not a number"),
-            advice: "name the files that --stats wrote".into(),
+            advice: "name the files that `Stats` wrote".into(),
         })?;
         self.lines = self.lines.saturating_add(stats.lines);
         self.hash_sum = self.hash_sum.wrapping_add(sum);
@@ -109,7 +109,7 @@ fn failure(name: &str, error: serde_json::Error) -> Error {
         },
         Category::Syntax | Category::Data => Error::Usage {
             what: format!("{name}: is not a report of a shard or a join ({error})"),
-            advice: "name the files that --stats wrote".into(),
+            advice: "name the files that `Stats` wrote".into(),
         },
     }
 }

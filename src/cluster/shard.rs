@@ -141,13 +141,13 @@ pub fn shard(
 fn check(request: &ShardRequest) -> Result<()> {
     if request.side == 0 {
         return Err(Error::Usage {
-            what: "--side: sides are numbered from 1".into(),
+            what: "`side`: sides are numbered from 1".into(),
             advice: "give the number of the side".into(),
         });
     }
     if request.buckets == 0 || request.buckets > MOST_BUCKETS {
         return Err(Error::Usage {
-            what: format!("--buckets: {} asked for", request.buckets),
+            what: format!("`buckets`: {} asked for", request.buckets),
             advice: format!("give a number from 1 to {MOST_BUCKETS}"),
         });
     }
@@ -164,7 +164,7 @@ fn open_filter(request: &ShardRequest, options: &Options) -> Result<Option<Check
     if filter.rules().hasher.key() != request.key.hasher().key() {
         return Err(Error::Usage {
             what: format!("{}: was built with a different hash key", path.display()),
-            advice: "build it with --hash-key-file and the key of the job".into(),
+            advice: "build it with `JobKey` and the key of the job".into(),
         });
     }
     filter.check(&MemoryBudget::new(CHECK_BYTES, 0)).map(Some)

@@ -105,8 +105,9 @@ pub fn size(
     let speeds = machines.network_bytes.min(machines.disk_bytes);
     if total == 0 || machines.count == 0 || machines.tasks == 0 || speeds == 0 {
         return Err(Error::Usage {
-            what: "--lines, --machines, --tasks, --network, --disk: must all be above 0".into(),
-            advice: "give numbers above 0, such as --lines 5e9,5e9 for the lines of each side"
+            what: "`lines`, `count`, `tasks`, `network_bytes`, `disk_bytes`: must all be above 0"
+                .into(),
+            advice: "give numbers above 0, such as `lines` 5e9,5e9 for the lines of each side"
                 .into(),
         });
     }

@@ -49,7 +49,7 @@ impl Mistake {
             name => format!("{name} has no approximate result to compare"),
         };
         Err(Error::Usage {
-            what: format!("--operation: {what}"),
+            what: format!("`selection`: {what}"),
             advice: "compare intersect or diff".to_owned(),
         })
     }

@@ -18,7 +18,7 @@ pub(super) fn check(sources: &[Source], mistake: Mistake, options: &Options) -> 
     let advice = match mistake {
         // The filters of more files form a chain: no one of them has the rate that is measured.
         Mistake::FalseLines if given != 2 => {
-            Some("give two files (only --operation diff takes more)")
+            Some("give two files (only `Selection::difference` takes more)")
         }
         Mistake::MissingLines if given < 2 => Some("give two or more files"),
         _ => None,
@@ -28,13 +28,13 @@ pub(super) fn check(sources: &[Source], mistake: Mistake, options: &Options) -> 
     }
     if options.strategy == Some(Strategy::Bloom) {
         return Err(usage(
-            "--strategy: bloom is not exact, but --strategy sets the exact run",
-            "name an exact strategy, or leave out --strategy",
+            "`strategy`: bloom is not exact, but `strategy` sets the exact run",
+            "name an exact strategy, or leave out `strategy`",
         ));
     }
     if options.stored_filter.is_some() || options.save_filter.is_some() {
         return Err(usage(
-            "--filter, --save-filter: compare does not use or save stored filters",
+            "`stored_filter`, `save_filter`: compare does not use or save stored filters",
             "use intersect instead",
         ));
     }

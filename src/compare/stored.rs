@@ -131,6 +131,6 @@ fn unwritable(path: &Path, source: io::Error) -> Error {
         path: PathBuf::from(path),
         what: "cannot write a temporary result",
         source,
-        advice: "free some space, or choose another directory with --temp-dir",
+        advice: "free some space, or choose another directory with `temp_dirs`",
     }
 }

@@ -143,8 +143,9 @@ impl<'a> Engine<'a> {
                     other.name().display(),
                     first.name().display()
                 ),
-                advice: "add --keys-only, or give both files the same columns in the same order"
-                    .into(),
+                advice:
+                    "leave out `of_records`, or give both files the same columns in the same order"
+                        .into(),
             });
         }
         Ok(Some(header))

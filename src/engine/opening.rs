@@ -32,8 +32,8 @@ pub(super) fn open_stored(options: &Options) -> Result<Option<CheckedFilter>> {
     };
     if options.hash_key != HashKey::Random {
         return Err(Error::Usage {
-            what: "--hash-key: a stored filter contains its own hash key".into(),
-            advice: "leave out --hash-key or --filter".into(),
+            what: "`hash_key`: a stored filter contains its own hash key".into(),
+            advice: "leave out `hash_key` or `stored_filter`".into(),
         });
     }
     let filter = StoredFilter::open(path)?;
@@ -50,10 +50,10 @@ pub(super) fn open_target(options: &Options, inputs: &[Input]) -> Result<Option<
     if inputs.iter().any(|input| input.is_at(path)) {
         return Err(Error::Usage {
             what: format!(
-                "{}: this command reads it, but --save-filter would replace it",
+                "{}: this command reads it, but `save_filter` would replace it",
                 path.display()
             ),
-            advice: "name another file for --save-filter".into(),
+            advice: "name another file for `save_filter`".into(),
         });
     }
     FilterTarget::open(path, &options.interrupt).map(Some)
@@ -114,10 +114,10 @@ fn check_rows(sides: usize, selection: Selection, options: &Options) -> Result<(
         return Ok(());
     }
     Err(Error::Usage {
-        what: "--rows: this command also writes records that are not in the first file, and those have no row \
+        what: "`row_numbers`: this command also writes records that are not in the first file, and those have no row \
                number"
             .into(),
-        advice: "use diff, or intersect without --at-least, --at-most or --exactly".into(),
+        advice: "use diff, or intersect without `at_least`, `at_most` or `exactly`".into(),
     })
 }
 

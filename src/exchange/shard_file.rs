@@ -95,7 +95,7 @@ impl ShardFile {
                     header.records,
                     self.bucket
                 ),
-                advice: "give --bucket a number from 0 to one less than --buckets".into(),
+                advice: "give `bucket` a number from 0 to one less than `buckets`".into(),
             });
         }
         let mut entry = [0; ENTRY];

@@ -83,7 +83,7 @@ pub(super) fn check_alike(one: (Shape, Rules), other: (Shape, Rules)) -> Result<
     } else if rules.hasher.key() != other_rules.hasher.key() {
         "the hash key"
     } else if rules.format != other_rules.format {
-        "the line format (-z, --strip-cr)"
+        "the line format (`terminator`, `strip_cr`)"
     } else if let Some(difference) = rules.key_form.difference(other_rules.key_form) {
         difference
     } else {
@@ -91,6 +91,6 @@ pub(super) fn check_alike(one: (Shape, Rules), other: (Shape, Rules)) -> Result<
     };
     Err(Error::Usage {
         what: format!("filters differ in {difference}"),
-        advice: "merge filters that were built alike (filter build --like)".into(),
+        advice: "merge filters that were built alike (filter build `like`)".into(),
     })
 }

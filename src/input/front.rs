@@ -81,7 +81,8 @@ impl Front {
                 "{}: more than 1 MiB of comments come before its header",
                 name.display()
             ),
-            advice: "remove them, or give fields by their numbers and leave out --header".into(),
+            advice: "remove them, or give fields by their numbers and leave out `has_header`"
+                .into(),
         })
     }
 }
@@ -202,7 +203,7 @@ fn too_long(name: &Path) -> Error {
             name.display()
         ),
         advice:
-            "leave out --header and give fields by their numbers, or check quotes and line ends"
+            "leave out `has_header` and give fields by their numbers, or check quotes and line ends"
                 .into(),
     }
 }

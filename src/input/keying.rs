@@ -247,7 +247,7 @@ impl Keying {
                     input.part_name(part).display(),
                     input.part_name(0).display()
                 ),
-                advice: "use the same fields in the same order in all files whose lines are written, or add --keys-only"
+                advice: "use the same fields in the same order in all files whose lines are written, or leave out `of_records`"
                     .into(),
             }),
         }

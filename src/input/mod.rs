@@ -193,7 +193,7 @@ impl Input {
         if self.parts().is_some_and(|parts| parts.decoding().is_some()) {
             return Err(refuse(
                 "is compressed, so it cannot be read from the middle",
-                "leave out --range: one command reads all of it",
+                "leave out `range`: one command reads all of it",
             ));
         }
         match self.access {
@@ -208,7 +208,7 @@ impl Input {
             }
             Access::Stream(_) => Err(refuse(
                 "is not a regular file, so it has no ranges",
-                "leave out --range, or name a file",
+                "leave out `range`, or name a file",
             )),
         }
     }

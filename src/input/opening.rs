@@ -126,7 +126,7 @@ impl Input {
             return Err(Error::Input {
                 path: name,
                 source: io::Error::from_raw_os_error(rustix::io::Errno::ISDIR.raw_os_error()),
-                advice: "name its files, or give the directory to --side (where the command has it)",
+                advice: "name its files, or give the directory to `Files` (where the command has it)",
             });
         }
         // Whether it is cached is asked first: a look at its size reads of it.
@@ -186,18 +186,18 @@ fn check_tables(inputs: &[Input], keys: &Keys) -> Result<()> {
     let has_tables = inputs.iter().any(|input| input.null_rows().is_some());
     if keys.syntax == Syntax::Whole && has_fields(keys) && !has_tables {
         return Err(Error::Usage {
-            what: "--key: the format of the fields is not known".into(),
-            advice: "add --csv, --tsv, --jsonl or --delimiter, or give a Parquet file (not through a pipe)".into(),
+            what: "`keys`: the format of the fields is not known".into(),
+            advice: "add `Syntax::Csv`, `Syntax::Delimited(b'\\t')`, `Syntax::JsonLines` or `delimiter`, or give a Parquet file (not through a pipe)".into(),
         });
     }
     let first = inputs.iter().find(|input| input.sides.contains(&1));
     match first {
         Some(first) if keys.row_numbers && !first.is_table() => Err(Error::Usage {
             what: format!(
-                "{}: the first input must be a single Parquet file for --rows",
+                "{}: the first input must be a single Parquet file for `row_numbers`",
                 first.name().display()
             ),
-            advice: "leave out --rows, or put a Parquet file first".into(),
+            advice: "leave out `row_numbers`, or put a Parquet file first".into(),
         }),
         _ => Ok(()),
     }

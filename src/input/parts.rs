@@ -228,7 +228,7 @@ impl Parts {
             Some(other) if self.tables().next().is_some() => Err(Error::Undecodable {
                 path: self.name(other).to_owned(),
                 what: "is not a Parquet file, as others of this side are".into(),
-                advice: "fetch it again, leave it out, or, if it has records, add --csv, --tsv or --jsonl",
+                advice: "fetch it again, leave it out, or, if it has records, add `Syntax::Csv`, `Syntax::Delimited(b'\\t')` or `Syntax::JsonLines`",
             }),
             _ => Ok(()),
         }

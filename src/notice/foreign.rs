@@ -101,7 +101,7 @@ impl Foreign {
             ),
             Self::MixedLineEnds => (
                 "has lines that end in CR LF and lines that end in LF alone, which do not match",
-                "use --strip-cr to ignore the CR",
+                "use `strip_cr` to ignore the CR",
             ),
             Self::Markup => (
                 "seems to be an HTML page or an XML document, such as the error page of a server",
@@ -109,7 +109,7 @@ impl Foreign {
             ),
             Self::DelimiterNote => (
                 "begins with a line sep=C, which Excel takes for a note about the delimiter, and which is read as a record or header",
-                "remove it with tail -n +2, and give C with --delimiter",
+                "remove it with tail -n +2, and give C with `delimiter`",
             ),
             Self::Misnamed => (
                 "is not compressed as its name says, and seems to be plain text, which is read as it is",
@@ -140,11 +140,11 @@ impl Foreign {
             ),
             Self::Parquet => (
                 "seems to be a Parquet file, but is read as it is",
-                "leave out --decompress none, and name its column with --key",
+                "leave out `decompress: false`, and name its column with `keys`",
             ),
             Self::ParquetInside => (
                 "seems to be a compressed Parquet file, whose content is read as lines",
-                "decompress it to a file, and name its column with --key",
+                "decompress it to a file, and name its column with `keys`",
             ),
             Self::Orc => (
                 "seems to be an ORC file, which is read as it is",
@@ -183,7 +183,7 @@ impl Foreign {
         match self {
             Self::Compressed => (
                 "seems to be compressed, but is read as it is",
-                "leave out --decompress none",
+                "leave out `decompress: false`",
             ),
             Self::CompressedTwice => (
                 "seems to be compressed twice, and is decompressed once",

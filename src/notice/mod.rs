@@ -85,24 +85,24 @@ impl fmt::Display for Notice {
         match self {
             Self::CarriageReturns { with, without } => write!(
                 f,
-                "{}: most lines end in CR LF, but most lines of {} do not, so they cannot match: use --strip-cr to ignore the CR",
+                "{}: most lines end in CR LF, but most lines of {} do not, so they cannot match: use `strip_cr` to ignore the CR",
                 with.display(),
                 without.display()
             ),
             Self::KeptCarriageReturns { input } => write!(
                 f,
-                "{}: most lines end in CR LF, and the filter takes the CR for a part of each, so lines without it do not match: use --strip-cr to ignore the CR",
+                "{}: most lines end in CR LF, and the filter takes the CR for a part of each, so lines without it do not match: use `strip_cr` to ignore the CR",
                 input.display()
             ),
             Self::EqualFirstLines { input } => write!(
                 f,
-                "{}: the first lines of all files are equal: if they are headers, add --header (-H)",
+                "{}: the first lines of all files are equal: if they are headers, add `has_header`",
                 input.display()
             ),
             Self::Foreign { input, kind } => write!(f, "{}: {kind}", input.display()),
             Self::BadRecords { input, count } => write!(
                 f,
-                "{}: left out {}: --bad-records fail shows the first",
+                "{}: left out {}: `BadRecords::Fail` shows the first",
                 input.display(),
                 if *count == 1 {
                     "1 line without a key".to_owned()
@@ -138,7 +138,7 @@ impl fmt::Display for Notice {
                 enough_buckets,
             } => write!(
                 f,
-                "--buckets {buckets}: makes up to {files} temporary files, which take about {seconds} s to create and remove (much longer if many were removed in the last minutes): {}",
+                "`buckets` {buckets}: makes up to {files} temporary files, which take about {seconds} s to create and remove (much longer if many were removed in the last minutes): {}",
                 match enough_buckets {
                     0 => "leave the option out".to_owned(),
                     enough => format!("{enough} are enough"),
@@ -146,7 +146,7 @@ impl fmt::Display for Notice {
             ),
             Self::TempInMemory { place } => write!(
                 f,
-                "{}: temporary files here use memory that the limit does not count (tmpfs or ramfs): choose a directory on disk with --temp-dir",
+                "{}: temporary files here use memory that the limit does not count (tmpfs or ramfs): choose a directory on disk with `temp_dirs`",
                 place.display()
             ),
         }

@@ -283,13 +283,13 @@ impl Expected {
             };
             return refuse(
                 format!("from side {side}, but {there_are}"),
-                "give the number of sides with --sides",
+                "give the number of sides with `sides`",
             );
         }
         match self.bucket {
             Some(only) if only != bucket => refuse(
                 format!("of bucket {bucket} instead of {only}"),
-                "send each bucket to a join of its own, or leave out --bucket",
+                "send each bucket to a join of its own, or leave out `bucket`",
             ),
             _ => Ok(()),
         }

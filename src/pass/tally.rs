@@ -24,8 +24,8 @@ use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
 
 /// The advice for a record without a key that looks like a comment.
-const OR_COMMENT: &str = "if lines that begin with # are comments, pass over them with --comment '#'; else correct it, or \
-                          leave such records out with --bad-records skip";
+const OR_COMMENT: &str = "if lines that begin with # are comments, pass over them with `comment` '#'; else correct it, or \
+                          leave such records out with `BadRecords::Skip`";
 
 /// The work and the state of one worker of a scan: made on the worker's thread, used there alone, and dropped there.
 /// What workers share is borrowed by the closure that makes them.
@@ -191,11 +191,11 @@ impl<'a> Tally<'a> {
         if chunk.position() + bytes.len() as u64 > MOST_ORDERED_BYTES {
             return Err(Error::Usage {
                 what: format!(
-                    "{}: is too long for --order input (at most {})",
+                    "{}: is too long for `Order::Input` (at most {})",
                     self.input.name().display(),
                     display_bytes(MOST_ORDERED_BYTES)
                 ),
-                advice: "leave out --order input".into(),
+                advice: "leave out `Order::Input`".into(),
             });
         }
         Ok(Ordinals::ByPlace {

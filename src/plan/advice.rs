@@ -141,7 +141,7 @@ fn advice_on_rate(job: &Job, accepted: f64) -> String {
     }
     if let Some(bits) = job.bits_per_key.filter(|&bits| bits < MOST_BITS_PER_KEY) {
         return format!(
-            "{bits} bits per key are too few, so raise --bits-per-key, accept a higher rate, or choose an exact strategy"
+            "{bits} bits per key are too few, so raise `bits_per_key`, accept a higher rate, or choose an exact strategy"
         );
     }
     format!(

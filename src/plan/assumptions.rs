@@ -18,4 +18,4 @@ pub(in crate::plan) const DEFAULT_BUCKETS: u64 = 1000;
 /// So many files take some seconds. The planner does not make as many where memory does not ask for it.
 pub(in crate::plan) const MANY_FILES: u64 = 20_000;
 /// The beginning of a reason for a usage error: the option.
-pub(in crate::plan) const OF_STRATEGY: &str = "--strategy: ";
+pub(in crate::plan) const OF_STRATEGY: &str = "`strategy`: ";

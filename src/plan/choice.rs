@@ -29,9 +29,9 @@ pub(super) fn asked_for(sized: &SizedJob, strategy: Strategy) -> Result<Plan> {
     let (job, design) = (&sized.job, design_of(sized, strategy)?);
     if strategy == Strategy::Bloom && job.max_fpr.is_some() && job.guesses_sizes() {
         return Err(Error::Usage {
-            what: "--max-fpr: the sizes of compressed files are only estimated, so a filter's rate cannot be guaranteed"
+            what: "`max_fpr`: the sizes of compressed files are only estimated, so a filter's rate cannot be guaranteed"
                 .into(),
-            advice: "leave out --max-fpr, or decompress the files first".into(),
+            advice: "leave out `max_fpr`, or decompress the files first".into(),
         });
     }
     if let (Strategy::Bloom, Some(accepted), Some(filter)) =
@@ -42,7 +42,7 @@ pub(super) fn asked_for(sized: &SizedJob, strategy: Strategy) -> Result<Plan> {
     }
     if job.wants_filter && design.costs.filter.is_none() {
         return Err(Error::Usage {
-            what: format!("--save-filter: {strategy} builds no filter here"),
+            what: format!("`save_filter`: {strategy} builds no filter here"),
             advice: "choose sieve or bloom, or use outset filter build".into(),
         });
     }
@@ -148,7 +148,7 @@ fn unwanted_bloom(job: &Job, design: &Design) -> Option<String> {
                 display_rate(accepted)
             )
         }),
-        _ => Some("it is approximate, but no --max-fpr allows that".to_owned()),
+        _ => Some("it is approximate, but no `max_fpr` allows that".to_owned()),
     }
 }
 

@@ -40,7 +40,7 @@ fn approximate(sized: &SizedJob) -> Result<Design, Error> {
         if keeps_order && !is_first_last {
             return usage(
                 "bloom can keep the input order only if the largest input comes first",
-                "name the largest input first, or leave out --order input",
+                "name the largest input first, or leave out `Order::Input`",
             );
         }
         return bloom(sized);
@@ -50,10 +50,10 @@ fn approximate(sized: &SizedJob) -> Result<Design, Error> {
         Some(Approximate::Union) if !keeps_order => Ok(absent::union(sized)),
         Some(Approximate::Union) => usage(
             "bloom cannot tell where a line of a union first occurs",
-            "choose an exact strategy, or leave out --order input",
+            "choose an exact strategy, or leave out `Order::Input`",
         ),
         None => usage(
-            "bloom works only with a plain intersect, diff or union (no --at-least, --all, --which or --count; --repeats only with diff; --key only with diff or --keys-only)",
+            "bloom works only with a plain intersect, diff or union (no `at_least`, `with_all`, `Label::Sides` or `Label::Count`; `with_repeats` only with diff; `keys` only with diff or without `of_records`)",
             "choose an exact strategy, or leave the choice to auto",
         ),
     }

@@ -117,7 +117,7 @@ fn check_numbers(job: &Job) -> Result<()> {
     // `contains` is false for NaN, too.
     if job.max_fpr.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
         return usage(
-            "--max-fpr: not a rate",
+            "`max_fpr`: not a rate",
             "give a number from 0 to 1, or a percentage",
         );
     }
@@ -134,14 +134,14 @@ fn check_numbers(job: &Job) -> Result<()> {
     }
     if job.buckets == Some(0) || job.threads == 0 {
         return usage(
-            "--buckets, --threads: must be at least 1",
+            "`buckets`, `threads`: must be at least 1",
             "leave the option out for the default",
         );
     }
     let is_positive = |bits: f64| bits > 0.0;
     if !job.bits_per_key.is_none_or(is_positive) {
         return usage(
-            "--bits-per-key: must be positive",
+            "`bits_per_key`: must be positive",
             "leave the option out for the default",
         );
     }
@@ -154,27 +154,27 @@ fn check_filters(job: &Job, rule: &Rule) -> Result<()> {
     // An exact strategy compares lines, and a filter has none.
     if has_filter && job.strategy.is_some_and(Strategy::is_exact) {
         return usage(
-            "--filter: a stored filter contains no lines, so an exact strategy cannot use it",
-            "leave out --strategy, or name the file that the filter was built from",
+            "`stored_filter`: a stored filter contains no lines, so an exact strategy cannot use it",
+            "leave out `strategy`, or name the file that the filter was built from",
         );
     }
     // `--save-filter` keeps the filter that a run builds of its smallest input; with `--filter` none is built.
     if has_filter && wants_filter {
         return usage(
-            "--save-filter: a run with --filter builds no filter",
-            "leave out --filter or --save-filter",
+            "`save_filter`: a run with `stored_filter` builds no filter",
+            "leave out `stored_filter` or `save_filter`",
         );
     }
     let (option, instead) = match (has_filter, wants_filter) {
         _ if rule.finds_common() => return Ok(()),
         (false, false) => return Ok(()),
-        (_, true) => ("--save-filter", "use outset filter build"),
-        (true, false) => ("--filter", "name the file that it was built from"),
+        (_, true) => ("`save_filter`", "use outset filter build"),
+        (true, false) => ("`stored_filter`", "name the file that it was built from"),
     };
     usage(
         &format!(
-            "{option}: works only with a plain intersect (no --at-least, --repeats, --all, --which or --count, and \
-             --key, --ignore-case and --trim only with --keys-only)"
+            "{option}: works only with a plain intersect (no `at_least`, `with_repeats`, `with_all`, `Label::Sides` or `Label::Count`, and \
+             `keys`, `ignores_case` and `trims` only without `of_records`)"
         ),
         &format!("leave out {option}, or {instead}"),
     )
@@ -191,12 +191,12 @@ fn check_rate(job: &Job, rule: &Rule) -> Result<()> {
         // Users do not expect a union to lose lines: the name of the strategy says that they know.
         Some(Approximate::Union) if is_asked => Ok(()),
         Some(Approximate::Union) => usage(
-            "--max-fpr: an approximate union loses lines",
-            "leave out --max-fpr, or accept that with --strategy bloom",
+            "`max_fpr`: an approximate union loses lines",
+            "leave out `max_fpr`, or accept that with `Strategy::Bloom`",
         ),
         None => usage(
-            "--max-fpr: this operation has no approximate result",
-            "leave out --max-fpr",
+            "`max_fpr`: this operation has no approximate result",
+            "leave out `max_fpr`",
         ),
     }
 }

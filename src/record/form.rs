@@ -56,12 +56,12 @@ impl KeyForm {
     /// Says what differs between the forms of two sets of keys that are to be one; `None` where they agree.
     pub(crate) fn difference(self, other: Self) -> Option<&'static str> {
         if self.ignores_case != other.ignores_case {
-            return Some("whether case is ignored (-i)");
+            return Some("whether case is ignored (`ignores_case`)");
         }
         if self.trims != other.trims {
-            return Some("whether blanks are left out (--trim)");
+            return Some("whether blanks are left out (`trims`)");
         }
-        (!other.has_fields_of(self)).then_some("the fields of their keys (--key)")
+        (!other.has_fields_of(self)).then_some("the fields of their keys (`keys`)")
     }
 
     /// Returns the option that makes keys of `asked` such as these; `None` where they agree.
@@ -74,23 +74,23 @@ impl KeyForm {
             })
         };
         if self.ignores_case != asked.ignores_case {
-            return option("-i", self.ignores_case);
+            return option("`ignores_case`", self.ignores_case);
         }
         if self.trims != asked.trims {
-            return option("--trim", self.trims);
+            return option("`trims`", self.trims);
         }
         if self.has_fields_of(asked) {
             return None;
         }
         Some(match self.fields {
-            0 => "give no --key, or one with 1 field, because it was built of whole lines (or by a version that did not \
+            0 => "give no `keys`, or one with 1 field, because it was built of whole lines (or by a version that did not \
                   record fields: build it again then)"
                 .into(),
-            1 => "give --key with 1 field, because it was built of keys of 1 field".into(),
+            1 => "give `keys` with 1 field, because it was built of keys of 1 field".into(),
             fields => {
                 let with = self.joined_options();
                 format!(
-                    "give {with} and --key with {fields} fields, because it was built with them"
+                    "give {with} and `keys` with {fields} fields, because it was built with them"
                 )
             }
         })
@@ -98,14 +98,15 @@ impl KeyForm {
 
     /// Returns the options that join fields so; empty where none are.
     pub fn joined_options(self) -> String {
-        let delimiter = |delimiter: u8| format!("-d '{}'", char::from(delimiter).escape_default());
+        let delimiter =
+            |delimiter: u8| format!("`delimiter` '{}'", char::from(delimiter).escape_default());
         match self.joined {
             None => String::new(),
-            Some(Joined::Delimited(b'\t')) => "--tsv".into(),
+            Some(Joined::Delimited(b'\t')) => "`Syntax::Delimited(b'\\t')`".into(),
             Some(Joined::Delimited(byte)) => delimiter(byte),
-            Some(Joined::Csv(b',')) => "--csv".into(),
-            Some(Joined::Csv(byte)) => format!("--csv {}", delimiter(byte)),
-            Some(Joined::Json) => "--jsonl".into(),
+            Some(Joined::Csv(b',')) => "`Syntax::Csv`".into(),
+            Some(Joined::Csv(byte)) => format!("`Syntax::Csv` {}", delimiter(byte)),
+            Some(Joined::Json) => "`Syntax::JsonLines`".into(),
         }
     }
 }
@@ -174,9 +175,13 @@ mod tests {
         assert!(
             two.advice(one)
                 .unwrap()
-                .starts_with("give --csv and --key with 2 fields")
+                .starts_with("give `Syntax::Csv` and `keys` with 2 fields")
         );
-        assert!(tabs.advice(lines).unwrap().starts_with("give --tsv and"));
+        assert!(
+            tabs.advice(lines)
+                .unwrap()
+                .starts_with("give `Syntax::Delimited(b'\\t')` and")
+        );
         for (one, other, agree) in [
             (lines, two, false),
             (two, lines, false),

@@ -47,7 +47,7 @@ impl Header {
             Syntax::Csv(dialect) => {
                 let fields = csv::fields(record, dialect).map_err(|_| Error::Usage {
                     what: format!("{}: the header has a misplaced quote", path.display()),
-                    advice: "correct it, or give --delimiter instead of --csv".into(),
+                    advice: "correct it, or give `delimiter` instead of `Syntax::Csv`".into(),
                 })?;
                 Ok(fields
                     .iter()
@@ -83,7 +83,7 @@ impl Keys {
         if fields.is_empty() && self.fields_of.iter().any(has_fields) {
             return Err(Error::Usage {
                 what: format!("{}: nothing says where its key is", path.display()),
-                advice: format!("add --key, or --key-of {number}=FIELD"),
+                advice: format!("add `keys`, or `fields_of` {number}=FIELD"),
             });
         }
         if self.syntax == Syntax::JsonLines {
@@ -100,11 +100,11 @@ impl Keys {
                     "{}: the key {name} is a name, but this file has no header",
                     path.display()
                 ),
-                advice: format!("add --header-of {number}=yes, or give the number of the field"),
+                advice: format!("add `headers_of` {number}=yes, or give the number of the field"),
             }),
             (Field::Name(name), None) => Err(Error::Usage {
-                what: format!("--key: {name} is a name, but the files have no header"),
-                advice: "add --header, or give the number of the field".into(),
+                what: format!("`keys`: {name} is a name, but the files have no header"),
+                advice: "add `has_header`, or give the number of the field".into(),
             }),
         };
         let places: Vec<u32> = fields.iter().map(place).collect::<Result<_>>()?;
@@ -236,8 +236,8 @@ fn other_delimiter(name: &str, record: &[u8]) -> Option<u8> {
 /// Returns the option for fields that this byte separates.
 fn option_for(delimiter: u8) -> String {
     match delimiter {
-        b',' => "--csv without --delimiter".into(),
-        b'\t' => "--tsv, or --csv with -d '\\t'".into(),
-        _ => format!("-d '{}'", char::from(delimiter)),
+        b',' => "`Syntax::Csv` without `delimiter`".into(),
+        b'\t' => "`Syntax::Delimited(b'\\t')`, or `Syntax::Csv` with `delimiter` '\\t'".into(),
+        _ => format!("`delimiter` '{}'", char::from(delimiter)),
     }
 }

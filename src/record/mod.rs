@@ -153,9 +153,9 @@ impl Keys {
             count => format!("{count} fields"),
         };
         let numbers = self.fields_of.iter().map(|(number, _)| *number);
-        check_numbers(numbers.collect(), inputs, "--key", "key")?;
+        check_numbers(numbers.collect(), inputs, "`keys`", "key")?;
         let numbers = self.headers_of.iter().map(|(number, _)| *number);
-        check_numbers(numbers.collect(), inputs, "--header-of", "header")?;
+        check_numbers(numbers.collect(), inputs, "`headers_of`", "header")?;
         let own = self.fields_of.iter().map(|(_, fields)| fields);
         let all = std::iter::once(&self.fields).chain(own);
         let given: Vec<&Vec<Field>> = all.filter(|fields| !fields.is_empty()).collect();
@@ -163,7 +163,7 @@ impl Keys {
             if fields.len() != given[0].len() {
                 let (one, other) = (fields_in(given[0]), fields.len());
                 return usage(
-                    "--key",
+                    "`keys`",
                     format!("one file's key has {one}, another's has {other}"),
                     "give the same number of fields for every input",
                 );
@@ -173,7 +173,7 @@ impl Keys {
             let mut pairs = sorted.iter().zip(sorted.iter().skip(1));
             if let Some((twice, _)) = pairs.find(|(field, next)| field == next) {
                 let what = format!("field {twice} is given twice");
-                return usage("--key", what, "name it once");
+                return usage("`keys`", what, "name it once");
             }
             let number = fields
                 .iter()
@@ -181,7 +181,7 @@ impl Keys {
             if self.syntax == Syntax::JsonLines && number.is_some() {
                 let what = "a JSON object has no numbered fields".into();
                 return usage(
-                    "--key",
+                    "`keys`",
                     what,
                     "give a name; one that is a number is given as name:7",
                 );
@@ -191,7 +191,7 @@ impl Keys {
             && escape.is_some_and(|escape| [delimiter, b'"', b'\n', b'\r'].contains(&escape))
         {
             let what = "this character has another meaning".into();
-            return usage("--escape", what, "give another one, such as \\");
+            return usage("`escape`", what, "give another one, such as \\");
         }
         let delimiter = match self.syntax {
             Syntax::Csv(Dialect { delimiter, .. }) | Syntax::Delimited(delimiter) => {
@@ -201,14 +201,18 @@ impl Keys {
         };
         if self.comment.is_some() && (self.comment == delimiter || self.comment == Some(b'"')) {
             let what = "this character has another meaning".into();
-            return usage("--comment", what, "give another one, such as #");
+            return usage("`comment`", what, "give another one, such as #");
         }
         if given.is_empty() && self.syntax == Syntax::JsonLines {
-            return usage("--jsonl", "needs a key".into(), "add --key with a name");
+            return usage(
+                "`Syntax::JsonLines`",
+                "needs a key".into(),
+                "add `keys` with a name",
+            );
         }
         if self.has_headers() && self.syntax == Syntax::JsonLines {
             let what = "JSON objects have no header".into();
-            return usage("--header", what, "leave out --header");
+            return usage("`has_header`", what, "leave out `has_header`");
         }
         Ok(())
     }
@@ -278,11 +282,11 @@ pub(crate) enum Bad {
 impl Bad {
     /// Says what is wrong, and what helps, for a message about a record of these columns.
     pub(crate) fn describe(self, columns: &Columns) -> (String, &'static str) {
-        const OR_SKIP: &str = "correct it, or leave such records out with --bad-records skip";
-        const OR_NAME: &str = "correct it, leave such records out with --bad-records skip, or, if the number is a name \
+        const OR_SKIP: &str = "correct it, or leave such records out with `BadRecords::Skip`";
+        const OR_NAME: &str = "correct it, leave such records out with `BadRecords::Skip`, or, if the number is a name \
                                in the header, give it as name:NUMBER";
-        const QUOTES: &str = "double the quotes in a quoted field; or give --escape, or, if quotes have no special meaning \
-                              in this file, --delimiter instead of --csv; or leave such records out with --bad-records skip";
+        const QUOTES: &str = "double the quotes in a quoted field; or give `escape`, or, if quotes have no special meaning \
+                              in this file, `delimiter` instead of `Syntax::Csv`; or leave such records out with `BadRecords::Skip`";
         match self {
             Self::TooFewFields(wanted) if columns.has_number(wanted) => {
                 (format!("has no field {wanted}"), OR_NAME)
@@ -292,8 +296,8 @@ impl Bad {
             Self::BehindQuote => ("has text after a closing quote".into(), QUOTES),
             Self::OpenQuote => (
                 "has a quote that is never closed".into(),
-                "close it; or, if quotes have no special meaning in this file, give --delimiter instead of --csv; or leave \
-                 such records out with --bad-records skip",
+                "close it; or, if quotes have no special meaning in this file, give `delimiter` instead of `Syntax::Csv`; or leave \
+                 such records out with `BadRecords::Skip`",
             ),
             Self::LongKey => ("has a key of more than 256 KiB".into(), OR_SKIP),
             Self::NoAddress => ("has a key that is not an IPv4 address".into(), OR_SKIP),
@@ -304,7 +308,7 @@ impl Bad {
                     at + 1
                 ),
                 "write null instead, or leave such records out with \
-                 --bad-records skip",
+                 `BadRecords::Skip`",
             ),
             Self::NoCharacter(place) => (
                 format!(
@@ -317,7 +321,7 @@ impl Bad {
             Self::NoValue(place) => (
                 format!("has no text or number for {}", columns.name(place)),
                 "if it is an object, name a field inside it, as in a.b; or leave such records out with \
-                 --bad-records skip",
+                 `BadRecords::Skip`",
             ),
         }
     }

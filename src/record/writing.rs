@@ -31,15 +31,15 @@ impl Unwritable {
         match self {
             Self::LineEnd => (
                 "has a line end in it",
-                "add --csv, which puts such keys in quotes, or leave such rows out with --bad-records skip",
+                "add `Syntax::Csv`, which puts such keys in quotes, or leave such rows out with `BadRecords::Skip`",
             ),
             Self::Delimiter => (
                 "has the delimiter in it",
-                "add --csv, which puts such keys in quotes, or leave such rows out with --bad-records skip",
+                "add `Syntax::Csv`, which puts such keys in quotes, or leave such rows out with `BadRecords::Skip`",
             ),
             Self::NoText => (
                 "is not text in UTF-8",
-                "give a format other than --jsonl, or leave such rows out with --bad-records skip",
+                "give a format other than `Syntax::JsonLines`, or leave such rows out with `BadRecords::Skip`",
             ),
         }
     }

@@ -83,11 +83,11 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
     if let Some(cap) = options.max_temp_bytes.filter(|&cap| cap < needed_bytes) {
         return too_little(
             cap,
-            "allowed by --max-temp",
+            "allowed by `max_temp_bytes`",
             if plan.sized.rule().finds_common() {
-                "raise --max-temp, give more memory, or use --strategy sieve"
+                "raise `max_temp_bytes`, give more memory, or use `Strategy::Sieve`"
             } else {
-                "raise --max-temp, or give more memory"
+                "raise `max_temp_bytes`, or give more memory"
             },
         );
     }
@@ -106,9 +106,9 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
             free,
             "free",
             if plan.sized.rule().finds_common() {
-                "choose a larger disk with --temp-dir, give more memory, use --strategy sieve, or override with --force"
+                "choose a larger disk with `temp_dirs`, give more memory, use `Strategy::Sieve`, or override with `ignore_free_space`"
             } else {
-                "choose a larger disk with --temp-dir, give more memory, or override with --force"
+                "choose a larger disk with `temp_dirs`, give more memory, or override with `ignore_free_space`"
             },
         );
     }

@@ -361,7 +361,7 @@ mod tests {
         }
         let notice = noticed(&[(9, 0), (9, 9), (9, 9)], plain).unwrap();
         let said = notice.to_string();
-        assert!(said.starts_with("b: ") && said.contains(" a ") && said.contains("--strip-cr"));
+        assert!(said.starts_with("b: ") && said.contains(" a ") && said.contains("`strip_cr`"));
     }
 
     #[test]

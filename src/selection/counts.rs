@@ -85,7 +85,7 @@ impl SideCounts {
         } else if self.least > self.most && self.most.is_some() {
             (
                 format!("{given}: no number of files is in this range"),
-                "give --at-most a number that is not below --at-least".to_owned(),
+                "give `at_most` a number that is not below `at_least`".to_owned(),
             )
         } else {
             return Ok(());

@@ -95,19 +95,19 @@ impl BuildRequest<'_> {
             .hashes
             .is_some_and(|hashes| !(1..=most).contains(&hashes))
         {
-            let what = format!("--hashes: a {} filter uses at most {most}", self.kind);
+            let what = format!("`hashes`: a {} filter uses at most {most}", self.kind);
             return usage(what, "give fewer, or build a classic filter");
         }
         match self.size {
             FilterSize::Fpr(fpr) if !(fpr > 0.0 && fpr < 1.0) => usage(
-                "--max-fpr: no filter has this rate".into(),
+                "`max_fpr`: no filter has this rate".into(),
                 "give a rate between 0 and 1, such as 0.1%",
             ),
             FilterSize::Bytes(0) => {
-                usage("--size: 0 bytes is too small".into(), "give at least 64")
+                usage("`size`: 0 bytes is too small".into(), "give at least 64")
             }
             FilterSize::BitsPerKey(bits) if !(bits > 0.0 && bits.is_finite()) => usage(
-                "--bits-per-key: must be positive".into(),
+                "`bits_per_key`: must be positive".into(),
                 "leave it out for the default",
             ),
             _ => Ok(()),
@@ -131,7 +131,7 @@ impl BuildRequest<'_> {
         match self.size {
             FilterSize::Fpr(wanted) if reached > wanted => Err(Error::Usage {
                 what: format!(
-                    "--max-fpr: a {} filter with k = {} cannot get below {}",
+                    "`max_fpr`: a {} filter with k = {} cannot get below {}",
                     self.kind,
                     shape.hashes,
                     display_rate(reached)
@@ -215,13 +215,13 @@ fn keys(inputs: &[Input], count: KeyCount, rules: Rules, options: &Options) -> R
                 "{}: the number of lines of a stream is not known in advance",
                 stream.name().display()
             ),
-            advice: "give the number of distinct lines (--lines)".into(),
+            advice: "give the number of distinct lines (`lines`)".into(),
         });
     }
     if inputs.is_empty() {
         return Err(Error::Usage {
-            what: "--lines: unknown without files".into(),
-            advice: "give the number of distinct lines (--lines), or name files".into(),
+            what: "`lines`: unknown without files".into(),
+            advice: "give the number of distinct lines (`lines`), or name files".into(),
         });
     }
     // The sample of the survey is the estimate that a plan uses, too.

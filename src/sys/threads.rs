@@ -189,7 +189,7 @@ impl<T: Clone> Drop for EndOfHandout<'_, T> {
 pub(crate) fn no_thread(error: &std::io::Error) -> Error {
     Error::Machine {
         what: format!("cannot start a thread: {}", Plain(error)),
-        advice: "use fewer --threads, or raise the limit on processes (ulimit -u)",
+        advice: "use fewer `threads`, or raise the limit on processes (ulimit -u)",
     }
 }
 

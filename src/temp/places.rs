@@ -296,7 +296,7 @@ pub(crate) fn no_directory(parent: &Path, source: io::Error) -> Error {
         path: parent.to_owned(),
         what: "cannot create a temporary directory",
         source,
-        advice: "choose another directory with --temp-dir",
+        advice: "choose another directory with `temp_dirs`",
     }
 }
 

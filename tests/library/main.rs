@@ -27,6 +27,7 @@ mod parquet; // files of other programs, cut short, altered and hostile ones
 mod random; // random cases of the differential runner: all strategies and options give the oracle's set
 mod repeated; // lines that come again and again: known ones are not spilled again
 mod requests; // what cannot be opened, planned or afforded: errors before the work, and their advice
+mod settings; // messages name settings, not options
 mod skew; // unlucky hashes and repeated lines: splits, pieces, lines too long to share memory
 mod steps; // the phases of a run are those that were announced
 mod streams; // readers as inputs, results one by one

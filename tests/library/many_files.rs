@@ -46,6 +46,6 @@ fn d6_a_run_says_what_very_many_buckets_cost_before_it_makes_their_files() {
     let files = stops.planned_files.lock().unwrap().unwrap();
     assert!((23_000..=24_000).contains(&files), "{files}");
     let heard = stops.heard.lock().unwrap();
-    let said = format!("--buckets 12000: makes up to {files} temporary files, ");
+    let said = format!("`buckets` 12000: makes up to {files} temporary files, ");
     assert!(heard.len() == 1 && heard[0].starts_with(&said), "{heard:?}");
 }

@@ -21,6 +21,7 @@ pub(crate) use self::report::Report;
 use super::outputs::{Claims, Outputs, ResultFile};
 use super::print::print;
 use super::progress::Reporter;
+use super::settings::plan_as_typed;
 use super::sides::Purpose;
 
 /// Memory limits that rates are predicted for, for the curve in the page.
@@ -103,6 +104,11 @@ type Outlook = (Vec<Plans>, Vec<(u64, f64)>);
 /// ratio, with the limits in bytes. Limits under which nothing runs are left out.
 fn outlook(comparer: &Comparer<'_>, points: &[Point]) -> Result<Outlook> {
     let plans = points.iter().map(|&point| comparer.plans(point));
+    let typed = |plans: Plans| Plans {
+        exact: plan_as_typed(plans.exact),
+        approximate: plan_as_typed(plans.approximate),
+    };
+    let plans = plans.map(|plans| plans.map(typed));
     let plans = plans.collect::<Result<Vec<Plans>>>()?;
     let limits = plans.iter().map(|plans| plans.exact.limit_bytes());
     let (Some(least), Some(most)) = (limits.clone().min(), limits.max()) else {

@@ -17,6 +17,7 @@ use serde::Serialize;
 use super::arguments::InfoArguments;
 use super::overfull::warn_if_overfull;
 use crate::cli::numbers;
+use crate::cli::settings::as_typed;
 
 /// Enough for reading a file in pieces.
 const MEMORY: u64 = 4 << 20;
@@ -88,7 +89,7 @@ fn report(stored: &StoredFilter, occupancy: &Occupancy) -> Report {
         ignore_case: rules.key_form.ignores_case,
         trim: rules.key_form.trims,
         key_fields: rules.key_form.fields,
-        key_format: (rules.key_form.fields > 1).then(|| rules.key_form.joined_options()),
+        key_format: (rules.key_form.fields > 1).then(|| as_typed(&rules.key_form.joined_options())),
     }
 }
 

@@ -13,6 +13,7 @@ use super::outputs::Claims;
 use super::print::{json, print};
 use super::progress::Reporter;
 use super::screen::warn;
+use super::settings::{as_typed, plan_as_typed};
 use super::sides::Purpose;
 use crate::cli::numbers;
 
@@ -57,6 +58,7 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
     } else {
         plan_for_shapes(arguments, selection, &options)?
     };
+    let plan = plan_as_typed(plan);
     let text = if arguments.json {
         json(&plan)?
     } else {
@@ -170,7 +172,10 @@ pub(super) fn describe(plan: &Plan) -> String {
     ];
     let is_estimated = plan.is_estimated();
     lines.extend(describe_costs(&plan.costs, is_estimated));
-    lines.extend(plan.notice().map(|notice| format!("  {notice}")));
+    lines.extend(
+        plan.notice()
+            .map(|notice| format!("  {}", as_typed(&notice.to_string()))),
+    );
     if plan.guesses_sizes {
         let guess = "  the sizes of compressed files are estimated from their first bytes";
         lines.push(guess.to_owned());

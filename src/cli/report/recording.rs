@@ -22,6 +22,7 @@ use outset::{Error, Notice, Observer, Result};
 use serde::Serialize;
 
 use super::samples::{Sample, Samples, Throughput, throughput};
+use crate::cli::settings::plan_as_typed;
 
 /// As the stacks of the run's own threads: far more than is used.
 const STACK_BYTES: usize = 1 << 20;
@@ -218,7 +219,7 @@ impl Observer for Recording {
             limit_bytes: plan.limit_bytes(),
         };
         let mut notes = self.notes();
-        notes.plan = Some(plan.clone());
+        notes.plan = Some(plan_as_typed(plan.clone()));
         if notes.limits.last().map(|last| last.limit_bytes) != Some(limit.limit_bytes) {
             notes.limits.push(limit);
         }

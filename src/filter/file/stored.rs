@@ -170,14 +170,14 @@ impl StoredFilter {
         };
         if stored.terminator != format.terminator {
             let advice = if stored.terminator == 0 {
-                "add -z, because its lines end in NUL"
+                "add `terminator`, because its lines end in NUL"
             } else {
-                "leave out -z, because its lines end in a newline"
+                "leave out `terminator`, because its lines end in a newline"
             };
             return Err(refuse("line ends", advice.into()));
         }
         if stored.strip_cr && !format.strip_cr {
-            let advice = "add --strip-cr, because it was built with --strip-cr";
+            let advice = "add `strip_cr`, because it was built with `strip_cr`";
             return Err(refuse("line ends", advice.into()));
         }
         match self.header.key_form.advice(key_form) {

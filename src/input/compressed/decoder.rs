@@ -32,7 +32,7 @@ use crate::memory::budget::{MemoryBudget, Reservation};
 use crate::size::{display_at_least, display_bytes};
 
 /// What to do about a compressed file that is damaged.
-const FETCH_AGAIN: &str = "copy or fetch it again, or read it as it is with --decompress none";
+const FETCH_AGAIN: &str = "copy or fetch it again, or read it as it is with `decompress: false`";
 
 /// Decodes a compressed file.
 pub(crate) struct Decoder<'a> {

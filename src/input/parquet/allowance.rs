@@ -79,7 +79,7 @@ impl Allowance {
             Some(beside_bytes) => (
                 "copying the rows",
                 beside_bytes + needed_bytes,
-                "write their numbers with --rows",
+                "write their numbers with `row_numbers`",
             ),
             None => (
                 "decoding the Parquet data",

@@ -99,7 +99,8 @@ impl Table {
                     "{}: is a Parquet file, but no column is named",
                     name.display()
                 ),
-                advice: "add --key COLUMN, or --decompress none to read its bytes as lines".into(),
+                advice: "add `keys` COLUMN, or `decompress: false` to read its bytes as lines"
+                    .into(),
             });
         };
         let metadata = read_footer(file, size, name, opening.memory_bytes)?;
@@ -120,7 +121,7 @@ impl Table {
         if keys.syntax == Syntax::Whole && fields.len() > 1 {
             return Err(Error::Usage {
                 what: format!(
-                    "{}: several key columns need --csv or --tsv to separate them",
+                    "{}: several key columns need `Syntax::Csv` or `Syntax::Delimited(b'\\t')` to separate them",
                     name.display()
                 ),
                 advice: "add one of these, or name a single column".into(),

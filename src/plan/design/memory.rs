@@ -58,7 +58,7 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
         };
         return Err(Error::Usage {
             what: format!("{OF_STRATEGY}memory cannot write {written}"),
-            advice: "choose partition, or add --keys-only".into(),
+            advice: "choose partition, or leave out `of_records`".into(),
         });
     }
     let has_known = job.inputs.iter().any(|shape| shape.bytes.is_some());

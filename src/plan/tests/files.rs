@@ -22,7 +22,7 @@ fn d6_very_many_buckets_are_announced_with_their_files_and_a_number_that_would_d
     assert_eq!(files.enough_buckets, chosen.costs.buckets);
     assert!(files.seconds > 10.0);
     let notice = many.notice().unwrap().to_string();
-    let said = "--buckets 100000: makes up to 200000 temporary files, ";
+    let said = "`buckets` 100000: makes up to 200000 temporary files, ";
     assert!(notice.starts_with(said), "{notice}");
     let said = format!(": {} are enough", chosen.costs.buckets);
     assert!(notice.ends_with(&said), "{notice}");

@@ -43,10 +43,10 @@ impl Rule {
         let keeps_repeats = selection.occurrences == Occurrences::OfFirst;
         if keeps_repeats && !selection.in_first && !needs_all {
             return usage(
-                "--repeats: only diff, and intersect without --at-least, --at-most or --exactly, can \
+                "`with_repeats`: only diff, and intersect without `at_least`, `at_most` or `exactly`, can \
                  repeat lines"
                     .into(),
-                "leave out --repeats, or those options",
+                "leave out `with_repeats`, or those options",
             );
         }
         let tally = tally(selection, sides, needs_all)?;
@@ -66,7 +66,7 @@ impl Rule {
         if sides > room {
             return usage(
                 format!("inputs: {sides} given, but this takes at most {room}"),
-                "give files that belong together as one side with --side, or as a list with --files-from",
+                "give files that belong together as one side with `Files`, or as a list with `Listing`",
             );
         }
         Ok(Self {
@@ -220,20 +220,20 @@ fn tally(selection: Selection, sides: usize, needs_all: bool) -> Result<Tally> {
     let occurrences = selection.occurrences;
     if occurrences == Occurrences::OfFirst && selection.is_counted() && !selection.records {
         return usage(
-            "--repeats: cannot be combined with --count".into(),
+            "`with_repeats`: cannot be combined with `Label::Count`".into(),
             "choose one of them",
         );
     }
     if selection.records && occurrences == Occurrences::All {
         return usage(
-            "--all: is not defined for whole lines that are compared by key".into(),
-            "leave out --all, or add --keys-only",
+            "`with_all`: is not defined for whole lines that are compared by key".into(),
+            "leave out `with_all`, or leave out `of_records`",
         );
     }
     if occurrences == Occurrences::OnceAndRest && selection.name() != "union" {
         return usage(
-            "--duplicates: only a union drops lines".into(),
-            "leave out --duplicates",
+            "`with_duplicates`: only a union drops lines".into(),
+            "leave out `with_duplicates`",
         );
     }
     if occurrences != Occurrences::All {
@@ -245,8 +245,8 @@ fn tally(selection: Selection, sides: usize, needs_all: bool) -> Result<Tally> {
     }
     if selection.label != Label::None {
         return usage(
-            "--all: cannot be combined with a label before each line".into(),
-            "leave out --all, or --which, --count and --count-files",
+            "`with_all`: cannot be combined with a label before each line".into(),
+            "leave out `with_all`, or `Label::Sides`, `Label::Count` and `Label::SideCount`",
         );
     }
     match selection.name() {
@@ -255,12 +255,12 @@ fn tally(selection: Selection, sides: usize, needs_all: bool) -> Result<Tally> {
         "union" => Ok(Tally::Sum),
         "symdiff" if sides == 2 => Ok(Tally::Signed),
         "symdiff" => usage(
-            format!("--all: the symmetric difference of {sides} multisets is not defined"),
-            "give two files, or leave out --all",
+            format!("`with_all`: the symmetric difference of {sides} multisets is not defined"),
+            "give two files, or leave out `with_all`",
         ),
         _ => usage(
-            "--all: cannot be combined with --at-least, --at-most or --exactly".into(),
-            "leave out --all, or those options",
+            "`with_all`: cannot be combined with `at_least`, `at_most` or `exactly`".into(),
+            "leave out `with_all`, or those options",
         ),
     }
 }

@@ -43,9 +43,9 @@ use crate::temp::quota::Quota;
 pub(crate) use self::path::SpillPath;
 
 /// The advice for a full disk.
-const FREE_SPACE: &str = "free some space, or choose another directory with --temp-dir";
+const FREE_SPACE: &str = "free some space, or choose another directory with `temp_dirs`";
 /// The advice for a disk that has room, but not for another file.
-const NO_INODES: &str = "use fewer --buckets, or choose another directory with --temp-dir (this file system has no free inodes)";
+const NO_INODES: &str = "use fewer `buckets`, or choose another directory with `temp_dirs` (this file system has no free inodes)";
 
 /// The label in the names of bucket files, and in those of no other files: [`TempSpace::remove_buckets`] finds them
 /// by it.
@@ -269,7 +269,7 @@ impl TempSpace {
             io::ErrorKind::StorageFull if has_no_inodes(&path) => NO_INODES,
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FREE_SPACE,
             io::ErrorKind::NotFound => "run again (the temporary directory no longer exists)",
-            _ => "choose another directory with --temp-dir",
+            _ => "choose another directory with `temp_dirs`",
         };
         Error::Temp {
             path,
@@ -295,7 +295,7 @@ impl TempSpace {
                 path: file.path.clone(),
                 what: "cannot set the length of a temporary file",
                 source,
-                advice: "choose another directory with --temp-dir",
+                advice: "choose another directory with `temp_dirs`",
             })
     }
 
@@ -364,8 +364,8 @@ impl TempSpace {
                 path: self.places.place(file.place).parent.clone(),
                 needed_bytes,
                 limit_bytes: self.quota.cap_bytes(),
-                reason: "allowed by --max-temp",
-                advice: "raise --max-temp, or give more memory so that less is spilled",
+                reason: "allowed by `max_temp_bytes`",
+                advice: "raise `max_temp_bytes`, or give more memory so that less is spilled",
             })?;
         let before = self.used.fetch_add(bytes, Ordering::Relaxed);
         self.peak.fetch_max(before + bytes, Ordering::Relaxed);

@@ -114,7 +114,7 @@ fn i17_options_that_contradict_a_filter_are_refused_with_what_to_give() {
         (
             "plain",
             "-i emails",
-            "leave out -i, because it was built without -i",
+            "leave out --ignore-case, because it was built without --ignore-case",
         ),
         (
             "plain",
@@ -122,7 +122,7 @@ fn i17_options_that_contradict_a_filter_are_refused_with_what_to_give() {
             "leave out --trim, because it was built without --trim",
         ),
         ("i", "--trim -i emails", "leave out --trim"),
-        ("trim", "-i emails", "leave out -i"),
+        ("trim", "-i emails", "leave out --ignore-case"),
         (
             "plain",
             "-z emails",
@@ -153,7 +153,7 @@ fn i17_options_that_contradict_a_filter_are_refused_with_what_to_give() {
         (
             "semi",
             "--csv -k a,b pairs.csv",
-            "give --csv -d ';' and --key with 2 fields",
+            "give --csv --delimiter ';' and --key with 2 fields",
         ),
     ] {
         for command in ["query", "insert", "remove", "count"] {
@@ -187,14 +187,18 @@ fn i17_a_run_of_several_files_takes_nothing_from_a_filter() {
         );
     }
     for (name, options, advice) in [
-        ("i", "emails", "add -i, because it was built with -i"),
+        (
+            "i",
+            "emails",
+            "add --ignore-case, because it was built with --ignore-case",
+        ),
         (
             "trim",
             "emails",
             "add --trim, because it was built with --trim",
         ),
         ("cr", "emails", "add --strip-cr"),
-        ("i", "--trim emails", "add -i"),
+        ("i", "--trim emails", "add --ignore-case"),
     ] {
         sandbox
             .run(&format!("intersect --filter ../out/{name} {options}"))
@@ -278,7 +282,10 @@ fn i17_filters_of_other_keys_are_not_merged_and_models_hand_theirs_on() {
         .run("filter merge ../out/a ../out/b -o ../out/c")
         .fails(
             2,
-            &["filters differ in whether case is ignored (-i)", "--like"],
+            &[
+                "filters differ in whether case is ignored (--ignore-case)",
+                "--like",
+            ],
         );
     // A filter that a run saves knows them, too.
     run("intersect -i --keys-only --save-filter ../out/s emails other -o ../out/r");

@@ -151,7 +151,7 @@ fn a21_first_lines_that_are_equal_get_a_hint_where_none_is_a_header() {
     let sandbox = lists();
     sandbox.write("other.csv", "id,name\n7,B\n");
     sandbox.write("numbers.csv", "1,A\n7,B\n");
-    let hint = "the first lines of all files are equal: if they are headers, add --header (-H)";
+    let hint = "the first lines of all files are equal: if they are headers, add --header";
     for (arguments, is_hinted) in [
         ("diff --csv -k 1 one.csv other.csv", true),
         ("union --csv -k 2 one.csv other.csv", true),
@@ -336,13 +336,13 @@ fn b22_a_delimiter_that_does_not_match_is_told_by_the_header() {
     sandbox.write("comma.tsv", "id,url\n1,a\n");
     sandbox.write("sep.csv", "sep=;\r\nid;url\r\n1;a\r\n");
     for (arguments, part) in [
-        ("--csv -k url semi.csv", "did you mean -d ';'?"),
-        ("--tsv -k id semi.csv", "did you mean -d ';'?"),
+        ("--csv -k url semi.csv", "did you mean --delimiter ';'?"),
+        ("--tsv -k id semi.csv", "did you mean --delimiter ';'?"),
         (
             "--csv -k url tab.csv",
-            "did you mean --tsv, or --csv with -d '\\t'?",
+            "did you mean --tsv, or --csv with --delimiter '\\t'?",
         ),
-        ("-d , -k url bar.csv", "did you mean -d '|'?"),
+        ("-d , -k url bar.csv", "did you mean --delimiter '|'?"),
         (
             "--tsv -k url comma.tsv",
             "did you mean --csv without --delimiter?",
