@@ -1,4 +1,4 @@
-//! How the lines of a batch get their ordinals.
+//! The source of the ordinals of a batch's lines.
 //!
 //! *Owns:* the two ways: from where a line lies in its chunk, or from behind the line in a record of a bucket.
 //! *Invariants:* a batch has an ordinal for each line, or none at all. *Cost:* 8 bytes a line, where the order of

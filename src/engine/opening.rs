@@ -1,4 +1,4 @@
-//! What is opened and checked before a run plans anything.
+//! The files that are opened and checked before a run plans anything.
 //!
 //! *Owns:* the opening of inputs, stored filters and their places, and the temporary space of a run. *Invariants:*
 //! nothing is written here. *Cost:* a stored filter is read once, to be checked.

@@ -1,4 +1,4 @@
-//! Where the result goes.
+//! The receiver of the result.
 //!
 //! *Owns:* the [`Sink`] that a caller gives, and the file of a command. [`OutputFile`] is the file that is put in
 //! place as a whole or not at all; [`OutputWriter`] writes it on threads of its own.

@@ -1,4 +1,4 @@
-//! What a refusal advises: a limit, or a rate, that would be accepted.
+//! The advice of a refusal: a limit, or a rate, that would be accepted.
 //!
 //! *Owns:* the advice of refusals. *Invariants:* the same request is accepted under the limit that a
 //! refusal advises. Where no limit would do, the advice says so.

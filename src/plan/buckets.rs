@@ -1,4 +1,4 @@
-//! How many buckets, in blocks of what size, joined by how many workers at a time.
+//! The number of buckets, the size of their blocks, and the number of workers that join at a time.
 //!
 //! *Owns:* the arithmetic of buckets. *Invariants:* the blocks of all buckets fit the memory given
 //! for them.

@@ -1,4 +1,4 @@
-//! Which strategy: the one that the caller named, or the one that `auto` chooses.
+//! The choice of a strategy: the one that the caller named, or the one that `auto` finds best.
 //!
 //! *Owns:* the rules of `auto`, and the reasons against the strategies that were not chosen. *Invariants:* every
 //! strategy but the chosen one has a reason, which `outset plan` prints.

@@ -1,5 +1,4 @@
-//! What a plan says: costs in bytes, lines and rates. The field names are stable: scripts read
-//! them.
+//! The numbers that a plan states: costs in bytes, lines and rates. The field names are stable: scripts read them.
 //!
 //! *Owns:* the types that `outset plan` prints. *Invariants:* sizes are bytes, rates are in 0..1.
 

@@ -1,4 +1,4 @@
-//! How memory is divided by the commands that work for a cluster.
+//! The division of memory in the commands that work for a cluster.
 //!
 //! *Owns:* the layouts of `shard` and `join`. *Invariants:* as those of [`layout`](crate::plan::layout).
 //!

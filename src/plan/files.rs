@@ -1,4 +1,4 @@
-//! What the files of very many buckets cost.
+//! The cost of the files of very many buckets.
 //!
 //! *Owns:* [`ManyFiles`]. *Invariants:* nothing is said of a number of buckets that the planner chose. *Cost:* one more
 //! design, where the caller asked for very many buckets.

@@ -1,4 +1,4 @@
-//! How large the filters are, and when the second one is built.
+//! The sizes of the filters, and the time at which the second one is built.
 //!
 //! *Owns:* the shapes of filters and the choice between two ways to a sieve's second filter.
 //! *Invariants:* shapes are whole blocks; together the filters fit the room given.

@@ -1,4 +1,4 @@
-//! What a plan depends on: numbers, and nothing else.
+//! The facts that a plan depends on: numbers, and nothing else.
 //!
 //! *Owns:* [`Job`], and [`Extent`], the size of an input. *Invariants:* a size that is not known counts as that of the
 //! largest known input; with none known it counts as much more than memory.

@@ -1,4 +1,4 @@
-//! How memory is divided between the buffers of a run.
+//! The division of memory between the buffers of a run.
 //!
 //! *Owns:* the arithmetic of buffer sizes. *Invariants:* in every pass, chunk buffers, long lines,
 //! blocks and filters add up to no more than [`Layout::usable_bytes`]. Under a small limit buffers

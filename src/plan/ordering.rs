@@ -1,4 +1,4 @@
-//! What it costs to put the answer in order.
+//! The costs of putting the answer in order.
 //!
 //! *Owns:* the estimate of the answer's size, and what an order adds to the costs of a design. *Invariants:* without
 //! an order nothing is added.

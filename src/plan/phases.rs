@@ -1,4 +1,4 @@
-//! Which phases a plan expects, in their order, and what each goes through: a fold over its steps.
+//! The phases that a plan expects, in their order, with the bytes of each: a fold over its steps.
 //!
 //! *Owns:* the expectation by which a progress display divides the time. *Invariants:* the names
 //! are the verbs of the run's own phases, and the bytes are counted as theirs are: blocks that

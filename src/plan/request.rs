@@ -1,4 +1,4 @@
-//! What is refused before anything is planned.
+//! The requests that are refused before anything is planned.
 //!
 //! *Owns:* the checks of a [`Job`]. *Invariants:* a job that passes has at least one input, one thread
 //! and the memory that any plan needs, and none of its numbers can overflow a formula. Whether its strategy

@@ -1,4 +1,4 @@
-//! How large the inputs of a job are: what all designs begin with.
+//! The sizes of the inputs of a job: what all designs begin with.
 //!
 //! *Owns:* [`SizedJob`], what they ask of a job, computed once. *Invariants:* all lists are in working order. *Cost:* a
 //! few words for each input.

@@ -1,4 +1,4 @@
-//! Where the key is in the records of one file.
+//! The place of the key in the records of one file.
 //!
 //! *Owns:* [`Columns`], made from [`Keys`] and, where fields have names, the header of the file; and taking the key out
 //! of a record. *Invariants:* a key is a field that can be written: quotes stay where it needs them. *Cost:* no memory

@@ -1,4 +1,4 @@
-//! What a plan is made from: samples of the inputs, limits of the machine, options of the caller.
+//! The facts that a plan is made from: samples of the inputs, limits of the machine, options of the caller.
 //!
 //! *Owns:* the [`Job`] of a run. *Invariants:* nothing is written, and of each input only a sample is read.
 //! *Cost:* a sample of each input (1 MiB at most, as it is or decoded).

@@ -1,4 +1,4 @@
-//! Which lines an operation writes, by the sides that have them.
+//! The lines that an operation writes, chosen by the sides that have them.
 //!
 //! *Owns:* [`Selection`], what a caller asks for, and [`Rule`], the same for a known number of sides.
 //!

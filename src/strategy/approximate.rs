@@ -1,4 +1,4 @@
-//! What the statistics say of a run's filters, and how many lines an approximate answer has by mistake.
+//! The statistics of a run's filters, and the estimate of the lines that an approximate answer has by mistake.
 //!
 //! *Owns:* that arithmetic. *Invariants:* an exact run tells of the filter of its first input alone; an approximate one
 //! of the rates of all its filters together. *Cost:* a sample of the blocks of each filter.

@@ -1,4 +1,4 @@
-//! Which instructions the processor has, and fetching memory into its cache before it is used.
+//! The instructions that the processor has, and fetching memory into its cache before it is used.
 //!
 //! *Owns:* feature detection and the prefetch instruction. *Cost:* detection is a cached load.
 

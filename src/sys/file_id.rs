@@ -1,4 +1,4 @@
-//! Which file a name stands for.
+//! The identity of the file that a name stands for.
 //!
 //! *Owns:* the one answer to "are these two names the same file?", for every input and output of
 //! every command: device and inode of what exists; directory and name of what does not exist yet.

@@ -1,4 +1,4 @@
-//! What a file system says of itself.
+//! The facts that a file system tells of itself.
 //!
 //! *Owns:* the questions whose answers decide whether, and how, temporary files go to a place.
 //!

@@ -1,4 +1,4 @@
-//! Which parts of a file are in which place.
+//! The places that the parts of a file are in.
 //!
 //! *Owns:* the list of those parts of one file that are not in the place where it begins.
 //!

@@ -1,4 +1,4 @@
-//! How much temporary disk may be used.
+//! The cap on temporary disk.
 //!
 //! *Owns:* the cap (`--max-temp`), and the count of what is used by all that share it: the runs of one command.
 //!

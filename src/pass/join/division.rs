@@ -1,4 +1,4 @@
-//! How a join is divided: among how many workers, and with how many threads that write for each.
+//! The division of a join among workers, and among threads that write for each of them.
 //!
 //! *Owns:* the choice, which is made when the buckets are there: their sizes are known by then. *Invariants:* the
 //! shares of all workers together are the memory that is left; no more workers than the layout has room for. *Cost:*

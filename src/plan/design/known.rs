@@ -1,4 +1,4 @@
-//! How much memory lines that come again and again get, so that each is spilled once.
+//! The memory for lines that come again and again, so that each is spilled once.
 //!
 //! *Owns:* that division of the memory of `partition`, and what it saves. *Invariants:* a layout is changed only where
 //! that saves a quarter of what would be spilled.

@@ -1,4 +1,4 @@
-//! What each strategy would look like for a job: buckets, filters, layout, costs.
+//! The design of each strategy for a job: buckets, filters, layout, costs.
 //!
 //! *Owns:* one file per strategy and question, each the arithmetic of its row in the crate page's table.
 //! *Invariants:* a design fits the limit, or there is none and the reason names a limit that would

@@ -1,4 +1,4 @@
-//! What a plan expects of its own revision, so that golden plans show it.
+//! The revision that a plan expects, so that golden plans show it.
 //!
 //! *Owns:* the arrangement: what a run would find out where all comes as planned. *Invariants:* none of a run. *Cost:*
 //! that of a revision.

@@ -1,4 +1,4 @@
-//! What must hold for every list, whatever its strategy: what the compiler cannot see of data.
+//! The rules that hold for every list, whatever its strategy: what the compiler cannot see of data.
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 

@@ -1,4 +1,4 @@
-//! What a step is.
+//! The definition of a step.
 //!
 //! *Owns:* [`Step`] and what it is made of, and the list of a plan ([`Steps`]). *Invariants:* a step says what is done,
 //! not with which memory or threads. *Cost:* 32 bytes.

@@ -1,4 +1,4 @@
-//! What a plan says of very many files.
+//! The notice of a plan about very many files.
 
 use super::*;
 

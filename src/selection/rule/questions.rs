@@ -1,4 +1,4 @@
-//! What a run asks of a selection before it has seen a line.
+//! The questions that a run asks of a selection before it has seen a line.
 //!
 //! *Owns:* the questions, all of them. *Invariants:* nobody else answers one, or hands one on. *Cost:* a few
 //! comparisons.

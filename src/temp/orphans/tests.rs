@@ -1,4 +1,4 @@
-//! What is removed for a killed run, and what never is.
+//! The files that are removed for a killed run, and those that never are.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};

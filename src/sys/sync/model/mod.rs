@@ -1,4 +1,4 @@
-//! What replaces the system's locks, queues and threads in a model run.
+//! The locks, queues and threads that replace those of the system in a model run.
 //!
 //! *Owns:* the same interface as far as the engine uses it, built from shuttle's locks and threads; and how
 //! time passes in a run. In shuttle one thread runs at a time, and at every operation on a lock or an atomic a
