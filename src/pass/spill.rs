@@ -81,7 +81,7 @@ pub(crate) struct Screening<'a, 's> {
 pub(crate) struct Refused<'a, 's> {
     pub(crate) rule: &'a Rule,
     /// The facts that are known of a line that occurs once in this input and nowhere else.
-    pub(crate) lone: Found,
+    pub(crate) singleton: Found,
     /// The times that it is written for each time that it comes.
     pub(crate) times: u64,
     pub(crate) out: &'a Collector<'s>,
@@ -91,11 +91,11 @@ impl<'a, 's> Refused<'a, 's> {
     /// Describes the lines that only the input at this place of the plan's order has; `None` where they are not
     /// written.
     pub(crate) fn of(sides: &'a Sides, at: usize, out: &'a Collector<'s>) -> Option<Self> {
-        let (rule, lone) = (sides.rule(), sides.lone(at));
-        let times = rule.times(lone);
+        let (rule, singleton) = (sides.rule(), sides.singleton(at));
+        let times = rule.times(singleton);
         (times > 0).then_some(Self {
             rule,
-            lone,
+            singleton,
             times,
             out,
         })
@@ -227,7 +227,7 @@ impl Worker for SpillWorker<'_, '_, '_> {
             absent(&self.passing, batch.lines.len(), &mut self.refused_indexes);
             for &index in &self.refused_indexes {
                 let line = batch.lines[index as usize];
-                let found = refused.lone.at(batch.ordinal(index));
+                let found = refused.singleton.at(batch.ordinal(index));
                 write(refused.rule, line, found, refused.times, out)?;
             }
         }

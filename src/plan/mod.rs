@@ -68,8 +68,8 @@ pub(crate) use assumptions::{ASSUMED_COMMON, LEAST_USEFUL_SAVING, SIEVE_BITS_PER
 use choice::{asked_for, chosen};
 pub use costs::{Costs, FilterPlan, ManyFiles, Rejected};
 pub use decision::Plan;
-pub(crate) use design::lone::Again;
 pub(crate) use design::set_refusal;
+pub(crate) use design::singleton_sieve::Again;
 pub use job::{InputShape, Job, SetEstimate};
 pub(crate) use job::{all_threads, smallest, threads_bytes};
 pub(crate) use layout::Layout;

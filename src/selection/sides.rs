@@ -60,7 +60,7 @@ impl Sides {
     }
 
     /// Finds what is known of a line that occurs once in this input and nowhere else.
-    pub(crate) fn lone(&self, input: usize) -> Found {
+    pub(crate) fn singleton(&self, input: usize) -> Found {
         let (marks, tally) = (self.rule.marks(), self.rule.tally());
         let (mut mark, mut words) = (0, [0; 2]);
         let mut is_first = true;
@@ -123,7 +123,7 @@ mod tests {
         ] {
             for label in [Label::None, Label::SideCount] {
                 let sides = sides(selection.labelled(label));
-                let found = [0, 1].map(|input| sides.rule().selects(sides.lone(input).mark));
+                let found = [0, 1].map(|input| sides.rule().selects(sides.singleton(input).mark));
                 assert_eq!(found, is_asked, "{selection:?} with {label:?}");
             }
         }
@@ -137,7 +137,7 @@ mod tests {
         ] {
             let sides = sides(Selection::union().labelled(label));
             for (input, expected) in expected.into_iter().enumerate() {
-                let (before, _) = sides.rule().written(b"", sides.lone(input));
+                let (before, _) = sides.rule().written(b"", sides.singleton(input));
                 assert_eq!(before[..], *expected.as_bytes(), "{label:?}");
             }
         }

@@ -37,7 +37,9 @@ impl State<'_> {
             Question::Survivors(at) => self.survivors(run, at),
             Question::SmallSet(at) => Ok(self.small_set(run, at)),
             Question::Again => {
-                let layout = self.about_again().and_then(|it| self.plan.revised_lone(it));
+                let layout = self
+                    .about_again()
+                    .and_then(|it| self.plan.revised_singletons(it));
                 layout.map_or(Ok(()), |layout| run.set_layout(layout))?;
                 Ok(None)
             }

@@ -95,8 +95,8 @@ impl<'a> State<'a> {
                 at,
                 through,
                 feed,
-                writes_lone,
-            } => self.spill(run, at, through, feed, writes_lone, out),
+                writes_refused,
+            } => self.spill(run, at, through, feed, writes_refused, out),
             Step::Refilter { of, before, into } => self.refilter(run, of, before, into),
             Step::Build {
                 at,
@@ -166,7 +166,7 @@ impl<'a> State<'a> {
         at: At,
         through: Option<Through>,
         feed: Option<Slot>,
-        writes_lone: bool,
+        writes_refused: bool,
         out: &Collector<'_>,
     ) -> Result<()> {
         let (input, sides) = (&self.inputs[at as usize], &self.plan.sized.sides);
@@ -188,7 +188,7 @@ impl<'a> State<'a> {
             feed: fed.as_mut(),
             keeps_repeats: sides.rule().needs_repeats_of(input.sides()),
             known: self.known.as_ref().map(|known| (known, at as usize)),
-            refused: Refused::of(sides, at as usize, out).filter(|_| writes_lone),
+            refused: Refused::of(sides, at as usize, out).filter(|_| writes_refused),
             outlet: None,
         };
         let spilled = spill(run, pool, input, screening)?;

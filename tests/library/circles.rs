@@ -10,7 +10,7 @@ use std::path::Path;
 /// The rooms that are free of circles, and stay so.
 const ROOMS: [&str; 2] = ["plan", "strategy"];
 
-/// A module by its path, such as `plan::design::lone`; and what its file says.
+/// A module by its path, such as `plan::design::sieve`; and what its file says.
 type Modules = BTreeMap<String, String>;
 
 /// The source text of a file without comments and unit tests.

@@ -22,21 +22,21 @@
 //!             set or filters                           blocks                          join
 //! memory      the set and its filters                  none                            none
 //! partition   1/16 for a filter, if A is small         6/10, less what reading takes   the rest
-//!             (7/8 for known lines that come again     1/8)
+//!             (7/8 for a cache of lines that repeat    1/8)
 //! sieve       what blocks leave, up to 12 bits a key   1/16, or one level of buckets   all of it,
 //! bloom       what blocks leave, up to 32 bits a key   1/128, or one level of buckets  afterwards
 //! ```
 //!
 //! In `sieve` and `bloom`, blocks get what the filters have no use for; see `give_rest_to_pool`.
 
-pub(in crate::plan) mod absent;
 mod bloom;
-mod known;
-pub(in crate::plan) mod lone;
+mod duplicate_cache;
+pub(in crate::plan) mod first_side_sieve;
 pub(in crate::plan) mod memory;
+pub(in crate::plan) mod negatives;
 pub(in crate::plan) mod partition;
-pub(in crate::plan) mod repeats;
 mod sieve;
+pub(in crate::plan) mod singleton_sieve;
 
 pub(crate) use self::bloom::bloom;
 pub(crate) use self::memory::memory;

@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::plan::assumptions::{DEFAULT_BUCKETS, MANY_FILES};
 use crate::plan::buckets::{LEAST_BUCKET_BYTES, set_buckets};
-use crate::plan::design::{Design, known};
+use crate::plan::design::{Design, duplicate_cache};
 use crate::plan::filters::surviving_others;
 use crate::plan::job::Extent;
 use crate::plan::layout::Layout;
@@ -48,7 +48,7 @@ pub(in crate::plan) fn partition_layout(
 
 /// Designs `partition`: all inputs into buckets; the others through a filter of the first where that is small beside
 /// them. Everything that is spilled is written once and read once: moved = A + B + 2 (A + b B), with b = 1 without a
-/// filter. Where most lines come again, less: see [`known`].
+/// filter. Where most lines come again, less: see [`duplicate_cache`].
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
@@ -58,7 +58,7 @@ pub(crate) fn partition(sized: &SizedJob) -> Result<Design, Error> {
     let filter = lopsided_filter(sized, &layout);
     let survivors = match filter {
         Some(filter) => sizes.build.bytes + surviving_others(sizes, filter.predicted_fpr) as u64,
-        None => known::make_room(sized, &mut layout),
+        None => duplicate_cache::make_room(sized, &mut layout),
     };
     let list = List::Partition {
         feeds: filter.is_some(),

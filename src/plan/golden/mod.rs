@@ -8,14 +8,14 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 pub(in crate::plan) mod jobs;
-mod revised;
+mod revision;
 
 use std::fmt::Write;
 
 use super::layout::{PoolLayout, ScanLayout};
 use super::*;
 use jobs::{requests, selections, sizes};
-use revised::expected_revision;
+use revision::expected_revision;
 
 /// Writes a rate or an expected number to six digits: the last ones are the mathematical library's, and so are all
 /// digits of a rate that is next to nothing.

@@ -14,7 +14,7 @@ use crate::plan::{Job, Strategy, plan};
 fn may_write(step: &Step) -> bool {
     match step {
         Step::Filter { seen, .. } => *seen == Seen::NewIsWritten,
-        Step::Spill { writes_lone, .. } => *writes_lone,
+        Step::Spill { writes_refused, .. } => *writes_refused,
         Step::Mark { .. }
         | Step::LookUp { .. }
         | Step::Write
@@ -177,7 +177,7 @@ fn a_decision_comes_when_the_filter_that_it_looks_at_is_complete() {
         let last_link = Slot(inputs as u32 - 2);
         for list in [
             List::Sieve,
-            List::LoneSieve,
+            List::SingletonSieve,
             List::ScreenedSet,
             List::Chain { has_stored: false },
             List::Absent,

@@ -8,8 +8,8 @@
 //!  partition      spill 0 [> s1] · spill k [through s1] · join
 //!  sieve          filter 0 > s0 · replan · (spill k through s(k-1) > sk · refilter k > sk) ·
 //!                 spill 0 through the last · join
-//!  lone sieve     filter k > s0, again > s1 · replan · spill k through s1, refused lines are written · join
-//!  first sieve    filter k > s0 · spill 0 through s0 > s1, refused lines are written · spill k through s1 · join
+//!  singletons     filter k > s0, again > s1 · replan · spill k through s1, refused lines are written · join
+//!  first side     filter k > s0 · spill 0 through s0 > s1, refused lines are written · spill k through s1 · join
 //!  bloom          filter 0 > s0 · filter k through s(k-1) > sk · replan · spill n-1 through the last · distinct
 //!    difference   filter k > s0 · replan · spill 0 what s0 has not · distinct     (or write 0 what s0 has not)
 //!    union        filter k > s0, new lines are written · replan, which can only fail
@@ -32,10 +32,10 @@ pub(crate) enum List {
     /// An intersection: each input through a filter of the one before it.
     Sieve,
     /// Anything: lines that occur once are written at once.
-    LoneSieve,
+    SingletonSieve,
     /// Lines of the first input, as often as they come: those that a filter of the next `filtered` inputs refuses are
     /// written at once.
-    FirstSieve { filtered: usize },
+    FirstSideSieve { filtered: usize },
     /// An intersection, as filters say; a stored filter counts as one more input.
     Chain { has_stored: bool },
     /// A difference: the lines of the first input that a filter of the others refuses.
@@ -60,10 +60,10 @@ impl List {
             _ if n == 0 => return Vec::new(),
             Self::Partition { feeds } => partition(n, feeds),
             Self::Sieve => sieve(n),
-            Self::LoneSieve => lone_sieve(n),
+            Self::SingletonSieve => singleton_sieve(n),
             // Where the first input is another side, too, no filter tells more than the sides do.
-            Self::FirstSieve { .. } if n == 1 || is_twice => partition(n, false),
-            Self::FirstSieve { filtered } => first_sieve(n, filtered as At),
+            Self::FirstSideSieve { .. } if n == 1 || is_twice => partition(n, false),
+            Self::FirstSideSieve { filtered } => first_side_sieve(n, filtered as At),
             Self::Chain { has_stored } => chain(n, has_stored),
             Self::Absent => absent(n, is_twice, rule.repeats()),
             Self::New => {
@@ -106,7 +106,7 @@ fn spill(at: At, through: Option<Through>) -> Step {
         at,
         through,
         feed: None,
-        writes_lone: false,
+        writes_refused: false,
     }
 }
 
@@ -126,7 +126,7 @@ fn partition(n: At, feeds: bool) -> Vec<Step> {
         at: 0,
         through: None,
         feed: fed,
-        writes_lone: false,
+        writes_refused: false,
     };
     let others = (1..n).map(|at| spill(at, fed.map(survivors_of)));
     [first].into_iter().chain(others).chain([JOIN]).collect()
@@ -142,7 +142,7 @@ fn sieve(n: At) -> Vec<Step> {
             at,
             through: Some(survivors_of(Slot(at - 1))),
             feed: Some(Slot(at)),
-            writes_lone: false,
+            writes_refused: false,
         });
         steps.push(Step::Refilter {
             of: at,
@@ -154,13 +154,13 @@ fn sieve(n: At) -> Vec<Step> {
     steps
 }
 
-fn lone_sieve(n: At) -> Vec<Step> {
+fn singleton_sieve(n: At) -> Vec<Step> {
     let filters = (0..n).map(|at| filter(at, Seen::Again(Slot::SECOND)));
     let spills = (0..n).map(|at| Step::Spill {
         at,
         through: Some(survivors_of(Slot::SECOND)),
         feed: None,
-        writes_lone: true,
+        writes_refused: true,
     });
     let replan = Step::Replan(Question::Again);
     filters
@@ -170,13 +170,13 @@ fn lone_sieve(n: At) -> Vec<Step> {
         .collect()
 }
 
-fn first_sieve(n: At, filtered: At) -> Vec<Step> {
+fn first_side_sieve(n: At, filtered: At) -> Vec<Step> {
     let filters = (1..=filtered).map(|at| filter(at, Seen::Nothing));
     let first = Step::Spill {
         at: 0,
         through: Some(survivors_of(Slot::FIRST)),
         feed: Some(Slot::SECOND),
-        writes_lone: true,
+        writes_refused: true,
     };
     let others = (1..n).map(|at| spill(at, Some(survivors_of(Slot::SECOND))));
     filters.chain([first]).chain(others).chain([JOIN]).collect()

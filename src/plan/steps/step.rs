@@ -59,7 +59,7 @@ pub(crate) enum Step {
         feed: Option<Slot>,
         /// True if a line that the filter refuses, which is in this input alone, is written if such lines are selected;
         /// else it is dropped.
-        writes_lone: bool,
+        writes_refused: bool,
     },
     /// Builds the filter of what was spilled of an input from its buckets, if it was not fed and pays for the input
     /// that is read next.

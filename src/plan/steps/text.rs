@@ -66,16 +66,16 @@ impl Telling<'_> {
                 at,
                 through,
                 feed,
-                writes_lone,
+                writes_refused,
             } => {
                 let fed = feed.filter(|_| self.steps.feeds);
                 let fed = fed.map_or("", |_| ", and feed a filter with them");
-                let lone = if writes_lone {
+                let refused = if writes_refused {
                     "; write the others, if lines of one file alone are selected"
                 } else {
                     ""
                 };
-                format!("spill {}{fed}{lone}", self.lines(at, through))
+                format!("spill {}{fed}{refused}", self.lines(at, through))
             }
             Step::Refilter { of, .. } => {
                 let unless = if self.steps.feeds {

@@ -295,7 +295,7 @@ fn c1_the_parts_of_the_other_sieves_fit_the_memory_for_any_number_of_inputs() {
                             fpr: 0.02,
                             filter_bytes: second,
                         };
-                        let Some(revised) = plan.revised_lone(again) else {
+                        let Some(revised) = plan.revised_singletons(again) else {
                             continue;
                         };
                         // What the run has is what the first plan gave it.

@@ -6,8 +6,8 @@ use super::*;
 use crate::error::Error;
 use crate::selection::Selection;
 
+mod duplicate_cache;
 mod files;
-mod known;
 mod layouts;
 mod phases;
 

@@ -28,7 +28,7 @@ use crate::plan::{Distinct, FilterPlan, Strategy};
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
-pub(in crate::plan) fn difference(sized: &SizedJob) -> Result<Design, Error> {
+pub(in crate::plan) fn bloom_difference(sized: &SizedJob) -> Result<Design, Error> {
     let (job, distinct, keeps_repeats) = (&sized.job, &sized.distinct, sized.rule().repeats());
     let others = Extent::sum(sized.kept.get(1..).unwrap_or_default());
     let alone = 1.0 - sized.sizes.common_share;
@@ -65,7 +65,7 @@ pub(in crate::plan) fn difference(sized: &SizedJob) -> Result<Design, Error> {
 }
 
 /// Designs `bloom` of a union.
-pub(in crate::plan) fn union(sized: &SizedJob) -> Design {
+pub(in crate::plan) fn bloom_union(sized: &SizedJob) -> Design {
     let (job, layout) = (&sized.job, sized.scan);
     let of_all = all_distinct(&sized.distinct);
     let different = match job.any_lines {

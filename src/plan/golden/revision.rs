@@ -40,7 +40,7 @@ pub(super) fn expected_revision(plan: &Plan) -> (Layout, Option<FilterPlan>) {
         (Some(Question::Again), Some(second)) => {
             let lines = plan.sized.sizes.total.lines;
             let keys = second.keys.min(lines);
-            let revised = plan.revised_lone(Again {
+            let revised = plan.revised_singletons(Again {
                 lines,
                 keys,
                 // Each of them occurs twice.
