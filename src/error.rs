@@ -273,6 +273,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// Refuses a request: `what` is wrong with it, and `advice` says what to ask instead.
+    pub fn usage(what: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self::Usage {
+            what: what.into(),
+            advice: advice.into(),
+        }
+    }
+
     /// The group that this failure belongs to.
     pub fn kind(&self) -> ErrorKind {
         match self {

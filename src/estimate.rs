@@ -126,10 +126,10 @@ impl Estimate {
 /// Any [`Error`]; [`Error::MemoryPlan`] tells what limit would do.
 pub fn estimate(inputs: &[Source], options: &Options) -> Result<Estimate> {
     if inputs.len() < 2 {
-        return Err(Error::Usage {
-            what: format!("inputs: {} given", inputs.len()),
-            advice: "give two or more files".into(),
-        });
+        return Err(Error::usage(
+            format!("inputs: {} given", inputs.len()),
+            "give two or more files",
+        ));
     }
     let inputs = Input::open_all(inputs, options.opening())?;
     let job = survey_to_compare(&inputs, options)?;

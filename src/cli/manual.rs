@@ -24,9 +24,11 @@ pub(crate) fn completions(arguments: &CompletionArguments, mut outset: Command) 
 /// [`Error::Usage`] where there is none.
 fn sub_command(command: &Command, name: &str) -> Result<Command> {
     let found = command.find_subcommand(name).cloned();
-    found.ok_or_else(|| Error::Usage {
-        what: format!("man: {} has no command {name}", command.get_name()),
-        advice: "see 'outset --help' for the commands".to_owned(),
+    found.ok_or_else(|| {
+        Error::usage(
+            format!("man: {} has no command {name}", command.get_name()),
+            "see 'outset --help' for the commands",
+        )
     })
 }
 

@@ -92,12 +92,7 @@ pub fn join(
 
 /// Refuses what no join can be.
 fn check(request: &JoinRequest, shards: &Shards) -> Result<()> {
-    let refuse = |what: &str, advice: &str| {
-        Err(Error::Usage {
-            what: what.into(),
-            advice: advice.into(),
-        })
-    };
+    let refuse = |what: &str, advice: &str| Err(Error::usage(what, advice));
     if (request.sides as usize) < request.selection.least_sides() {
         return refuse(
             "`sides`: this operation compares two or more",

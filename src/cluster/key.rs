@@ -70,11 +70,10 @@ fn read_short(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 fn no_key(path: &Path, what: &str) -> Error {
-    Error::Usage {
-        what: format!("{}: {what}", path.display()),
-        advice: "write 64 hexadecimal digits to it, such as those of: od -An -vtx8 -N32 /dev/urandom | tr -d ' \\n'"
-            .into(),
-    }
+    Error::usage(
+        format!("{}: {what}", path.display()),
+        "write 64 hexadecimal digits to it, such as those of: od -An -vtx8 -N32 /dev/urandom | tr -d ' \\n'",
+    )
 }
 
 impl From<JobKey> for HashKey {

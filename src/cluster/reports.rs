@@ -79,9 +79,11 @@ impl Sums {
     /// # Errors
     /// [`Error::Usage`] where it says no number.
     pub(super) fn add(&mut self, stats: &SideStats, name: &str) -> Result<()> {
-        let sum = u64::from_str_radix(&stats.hash_sum, 16).map_err(|_| Error::Usage {
-            what: format!("{name}: its sum of hashes is not a number"),
-            advice: "name the files that `Stats` wrote".into(),
+        let sum = u64::from_str_radix(&stats.hash_sum, 16).map_err(|_| {
+            Error::usage(
+                format!("{name}: its sum of hashes is not a number"),
+                "name the files that `Stats` wrote",
+            )
         })?;
         self.lines = self.lines.saturating_add(stats.lines);
         self.hash_sum = self.hash_sum.wrapping_add(sum);
@@ -107,9 +109,9 @@ fn failure(name: &str, error: serde_json::Error) -> Error {
             what: format!("{name}: the report is truncated"),
             advice: "run this step again",
         },
-        Category::Syntax | Category::Data => Error::Usage {
-            what: format!("{name}: is not a report of a shard or a join ({error})"),
-            advice: "name the files that `Stats` wrote".into(),
-        },
+        Category::Syntax | Category::Data => Error::usage(
+            format!("{name}: is not a report of a shard or a join ({error})"),
+            "name the files that `Stats` wrote",
+        ),
     }
 }

@@ -140,16 +140,16 @@ pub fn shard(
 /// Refuses what no shard can be.
 fn check(request: &ShardRequest) -> Result<()> {
     if request.side == 0 {
-        return Err(Error::Usage {
-            what: "`side`: sides are numbered from 1".into(),
-            advice: "give the number of the side".into(),
-        });
+        return Err(Error::usage(
+            "`side`: sides are numbered from 1",
+            "give the number of the side",
+        ));
     }
     if request.buckets == 0 || request.buckets > MOST_BUCKETS {
-        return Err(Error::Usage {
-            what: format!("`buckets`: {} asked for", request.buckets),
-            advice: format!("give a number from 1 to {MOST_BUCKETS}"),
-        });
+        return Err(Error::usage(
+            format!("`buckets`: {} asked for", request.buckets),
+            format!("give a number from 1 to {MOST_BUCKETS}"),
+        ));
     }
     Ok(())
 }
@@ -162,10 +162,10 @@ fn open_filter(request: &ShardRequest, options: &Options) -> Result<Option<Check
     let filter = StoredFilter::open(path)?;
     filter.check_reading(options.format, options.key_form())?;
     if filter.rules().hasher.key() != request.key.hasher().key() {
-        return Err(Error::Usage {
-            what: format!("{}: was built with a different hash key", path.display()),
-            advice: "build it with `JobKey` and the key of the job".into(),
-        });
+        return Err(Error::usage(
+            format!("{}: was built with a different hash key", path.display()),
+            "build it with `JobKey` and the key of the job",
+        ));
     }
     filter.check(&MemoryBudget::new(CHECK_BYTES, 0)).map(Some)
 }

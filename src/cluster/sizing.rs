@@ -104,12 +104,10 @@ pub fn size(
     let total = sides.iter().fold(0, |sum: u64, it| sum.saturating_add(*it));
     let speeds = machines.network_bytes.min(machines.disk_bytes);
     if total == 0 || machines.count == 0 || machines.tasks == 0 || speeds == 0 {
-        return Err(Error::Usage {
-            what: "`lines`, `count`, `tasks`, `network_bytes`, `disk_bytes`: must all be above 0"
-                .into(),
-            advice: "give numbers above 0, such as `lines` 5e9,5e9 for the lines of each side"
-                .into(),
-        });
+        return Err(Error::usage(
+            "`lines`, `count`, `tasks`, `network_bytes`, `disk_bytes`: must all be above 0",
+            "give numbers above 0, such as `lines` 5e9,5e9 for the lines of each side",
+        ));
     }
     let all_tasks = machines.count.saturating_mul(machines.tasks);
     let waves = all_tasks.saturating_mul(WAVES);

@@ -48,10 +48,10 @@ impl Mistake {
             }
             name => format!("{name} has no approximate result to compare"),
         };
-        Err(Error::Usage {
-            what: format!("`selection`: {what}"),
-            advice: "compare intersect or diff".to_owned(),
-        })
+        Err(Error::usage(
+            format!("`selection`: {what}"),
+            "compare intersect or diff",
+        ))
     }
 
     /// What the lines are called.

@@ -24,16 +24,16 @@ pub(super) fn check(sources: &[Source], mistake: Mistake, options: &Options) -> 
         _ => None,
     };
     if let Some(advice) = advice {
-        return Err(usage(&format!("inputs: {given} given"), advice));
+        return Err(Error::usage(format!("inputs: {given} given"), advice));
     }
     if options.strategy == Some(Strategy::Bloom) {
-        return Err(usage(
+        return Err(Error::usage(
             "`strategy`: bloom is not exact, but `strategy` sets the exact run",
             "name an exact strategy, or leave out `strategy`",
         ));
     }
     if options.stored_filter.is_some() || options.save_filter.is_some() {
-        return Err(usage(
+        return Err(Error::usage(
             "`stored_filter`, `save_filter`: compare does not use or save stored filters",
             "use intersect instead",
         ));
@@ -49,17 +49,10 @@ pub(super) fn open(sources: &[Source], options: &Options) -> Result<Vec<Input>> 
     let inputs = Input::open_all(sources, options.opening())?;
     if let Some(input) = inputs.iter().find(|input| !input.is_file()) {
         let name = input.name().display();
-        return Err(usage(
-            &format!("{name}: a comparison reads it several times"),
+        return Err(Error::usage(
+            format!("{name}: a comparison reads it several times"),
             "write it to a file first",
         ));
     }
     Ok(inputs)
-}
-
-fn usage(what: &str, advice: &str) -> Error {
-    Error::Usage {
-        what: what.to_owned(),
-        advice: advice.to_owned(),
-    }
 }

@@ -137,16 +137,14 @@ impl<'a> Engine<'a> {
         };
         let other = with_header.find(|(_, other, _)| other.names() != keying.names());
         if let Some((other, ..)) = other.filter(|_| of_records) {
-            return Err(Error::Usage {
-                what: format!(
+            return Err(Error::usage(
+                format!(
                     "{}: its header differs from that of {}",
                     other.name().display(),
                     first.name().display()
                 ),
-                advice:
-                    "leave out `of_records`, or give both files the same columns in the same order"
-                        .into(),
-            });
+                "leave out `of_records`, or give both files the same columns in the same order",
+            ));
         }
         Ok(Some(header))
     }

@@ -31,10 +31,10 @@ pub(super) fn open_stored(options: &Options) -> Result<Option<CheckedFilter>> {
         return Ok(None);
     };
     if options.hash_key != HashKey::Random {
-        return Err(Error::Usage {
-            what: "`hash_key`: a stored filter contains its own hash key".into(),
-            advice: "leave out `hash_key` or `stored_filter`".into(),
-        });
+        return Err(Error::usage(
+            "`hash_key`: a stored filter contains its own hash key",
+            "leave out `hash_key` or `stored_filter`",
+        ));
     }
     let filter = StoredFilter::open(path)?;
     filter.check_reading(options.format, options.key_form())?;
@@ -48,13 +48,13 @@ pub(super) fn open_target(options: &Options, inputs: &[Input]) -> Result<Option<
         return Ok(None);
     };
     if inputs.iter().any(|input| input.is_at(path)) {
-        return Err(Error::Usage {
-            what: format!(
+        return Err(Error::usage(
+            format!(
                 "{}: this command reads it, but `save_filter` would replace it",
                 path.display()
             ),
-            advice: "name another file for `save_filter`".into(),
-        });
+            "name another file for `save_filter`",
+        ));
     }
     FilterTarget::open(path, &options.interrupt).map(Some)
 }
@@ -95,10 +95,10 @@ pub(super) fn open(
         None => (2, "give two or more files"),
     };
     if inputs.len() < least {
-        return Err(Error::Usage {
-            what: format!("inputs: {} given", inputs.len()),
-            advice: advice.into(),
-        });
+        return Err(Error::usage(
+            format!("inputs: {} given", inputs.len()),
+            advice,
+        ));
     }
     check_rows(inputs.len(), selection, options)?;
     Input::open_all(inputs, options.opening())
@@ -113,12 +113,11 @@ fn check_rows(sides: usize, selection: Selection, options: &Options) -> Result<(
     if rule.keeps_records_of(1) && !(2..=sides as u32).any(|side| rule.keeps_records_of(side)) {
         return Ok(());
     }
-    Err(Error::Usage {
-        what: "`row_numbers`: this command also writes records that are not in the first file, and those have no row \
-               number"
-            .into(),
-        advice: "use diff, or intersect without `at_least`, `at_most` or `exactly`".into(),
-    })
+    Err(Error::usage(
+        "`row_numbers`: this command also writes records that are not in the first file, and those have no row \
+               number",
+        "use diff, or intersect without `at_least`, `at_most` or `exactly`",
+    ))
 }
 
 /// Makes temporary space in the places that the options name, capped as they say. Runs that share these (`compare`)

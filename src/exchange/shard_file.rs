@@ -88,15 +88,15 @@ impl ShardFile {
             ));
         }
         if self.bucket >= header.records {
-            return Err(Error::Usage {
-                what: format!(
+            return Err(Error::usage(
+                format!(
                     "{}: has {} buckets, but bucket {} is not one of them",
                     self.path.display(),
                     header.records,
                     self.bucket
                 ),
-                advice: "give `bucket` a number from 0 to one less than `buckets`".into(),
-            });
+                "give `bucket` a number from 0 to one less than `buckets`",
+            ));
         }
         let mut entry = [0; ENTRY];
         let place = at + HEADER as u64 + u64::from(self.bucket) * ENTRY as u64;

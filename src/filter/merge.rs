@@ -89,8 +89,8 @@ pub(super) fn check_alike(one: (Shape, Rules), other: (Shape, Rules)) -> Result<
     } else {
         return Ok(());
     };
-    Err(Error::Usage {
-        what: format!("filters differ in {difference}"),
-        advice: "merge filters that were built alike (filter build `like`)".into(),
-    })
+    Err(Error::usage(
+        format!("filters differ in {difference}"),
+        "merge filters that were built alike (filter build `like`)",
+    ))
 }

@@ -40,9 +40,11 @@ impl Filter<Buffer> {
     /// [`Error::Memory`] when the budget refuses the cells, [`Error::Usage`] for a shape that no
     /// filter can have.
     pub fn new(budget: &MemoryBudget, shape: Shape, rules: Rules) -> Result<Self> {
-        shape.check().map_err(|what| Error::Usage {
-            what: format!("filter: {what}"),
-            advice: "give a valid size (outset size shows some)".into(),
+        shape.check().map_err(|what| {
+            Error::usage(
+                format!("filter: {what}"),
+                "give a valid size (outset size shows some)",
+            )
         })?;
         Ok(Self {
             shape,
@@ -277,10 +279,10 @@ impl Updater<'_> {
 
 /// The error of a kind that does not support removal.
 pub(crate) fn cannot_forget(kind: Kind) -> Error {
-    Error::Usage {
-        what: format!("filter: {kind} filters do not support removal"),
-        advice: "build a counting or a fingerprint filter".into(),
-    }
+    Error::usage(
+        format!("filter: {kind} filters do not support removal"),
+        "build a counting or a fingerprint filter",
+    )
 }
 
 /// Puts all hashes in, fetching ahead, and hands `each` what came of each. Such cells are never full.

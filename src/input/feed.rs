@@ -86,10 +86,10 @@ impl Reader {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         let Some(bytes) = bytes else {
-            return Err(Error::Usage {
-                what: format!("{}: this reader was read already", self.name.display()),
-                advice: "make a new one for each run, and name it once".into(),
-            });
+            return Err(Error::usage(
+                format!("{}: this reader was read already", self.name.display()),
+                "make a new one for each run, and name it once",
+            ));
         };
         let feed = Feed::default();
         let refused = |source| Error::Input {

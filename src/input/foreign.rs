@@ -261,10 +261,10 @@ pub(super) fn are_mixed(ends: u64, after_cr: u64) -> bool {
 /// The error with what explains it, where a file or stream whose header or fields are wrong is no plain text.
 pub(super) fn explained(error: Error, foreign: Option<Foreign>) -> Error {
     match (error, foreign.filter(|kind| kind.explains_errors())) {
-        (Error::Usage { what, .. }, Some(kind)) => Error::Usage {
-            what: format!("{what}, and the file {}", kind.description()),
-            advice: kind.advice().into(),
-        },
+        (Error::Usage { what, .. }, Some(kind)) => Error::usage(
+            format!("{what}, and the file {}", kind.description()),
+            kind.advice(),
+        ),
         (error, _) => error,
     }
 }

@@ -76,14 +76,13 @@ impl Front {
         if self.bytes <= MOST_BEFORE_HEADER {
             return Ok(());
         }
-        Err(Error::Usage {
-            what: format!(
+        Err(Error::usage(
+            format!(
                 "{}: more than 1 MiB of comments come before its header",
                 name.display()
             ),
-            advice: "remove them, or give fields by their numbers and leave out `has_header`"
-                .into(),
-        })
+            "remove them, or give fields by their numbers and leave out `has_header`",
+        ))
     }
 }
 
@@ -179,13 +178,13 @@ pub(super) fn front_of_stream(
         }
         let is_first = front.bytes == 0 && opening.decodes;
         if is_first && matches!(recognise(&bytes, false), Format::Frame(_)) {
-            return Err(Error::Usage {
-                what: format!(
+            return Err(Error::usage(
+                format!(
                     "{}: the header of compressed data cannot be read from a pipe",
                     name.display()
                 ),
-                advice: "pipe the data decompressed, or give a file".into(),
-            });
+                "pipe the data decompressed, or give a file",
+            ));
         }
         if bytes.len() > MOST_HEADER_BYTES {
             if front.bytes == 0 {
@@ -197,13 +196,11 @@ pub(super) fn front_of_stream(
 }
 
 fn too_long(name: &Path) -> Error {
-    Error::Usage {
-        what: format!(
+    Error::usage(
+        format!(
             "{}: its first record is longer than 64 KiB, so it cannot be a header",
             name.display()
         ),
-        advice:
-            "leave out `has_header` and give fields by their numbers, or check quotes and line ends"
-                .into(),
-    }
+        "leave out `has_header` and give fields by their numbers, or check quotes and line ends",
+    )
 }

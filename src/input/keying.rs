@@ -241,15 +241,14 @@ impl Keying {
         let other = self.columns.iter().position(|columns| columns != first);
         match other.or(self.other_part) {
             None => Ok(()),
-            Some(part) => Err(Error::Usage {
-                what: format!(
+            Some(part) => Err(Error::usage(
+                format!(
                     "{}: its fields are not in the same places as those of {}",
                     input.part_name(part).display(),
                     input.part_name(0).display()
                 ),
-                advice: "use the same fields in the same order in all files whose lines are written, or leave out `of_records`"
-                    .into(),
-            }),
+                "use the same fields in the same order in all files whose lines are written, or leave out `of_records`",
+            )),
         }
     }
 

@@ -186,9 +186,8 @@ impl Input {
     /// # Errors
     /// [`Error::Usage`] for anything but one plain file, whose lines can begin anywhere.
     pub(crate) fn in_range(self, range: Range<u64>) -> Result<Self> {
-        let refuse = |what: &str, advice: &str| Error::Usage {
-            what: format!("{}: {what}", self.name.display()),
-            advice: advice.into(),
+        let refuse = |what: &str, advice: &str| {
+            Error::usage(format!("{}: {what}", self.name.display()), advice)
         };
         if self.parts().is_some_and(|parts| parts.decoding().is_some()) {
             return Err(refuse(

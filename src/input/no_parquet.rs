@@ -31,14 +31,13 @@ impl Table {
         _number: u32,
         _opening: Opening<'_>,
     ) -> Result<Self> {
-        Err(Error::Usage {
-            what: format!(
+        Err(Error::usage(
+            format!(
                 "{}: is a Parquet file, which this build does not read",
                 name.display()
             ),
-            advice: "build outset with --features parquet, or write the column as lines first"
-                .into(),
-        })
+            "build outset with --features parquet, or write the column as lines first",
+        ))
     }
 
     pub(super) fn decoding(&self) -> Decoding {

@@ -36,10 +36,10 @@ impl Input {
     /// can be read only once, named twice, and for a list without files; what is wrong with a header.
     pub(crate) fn open_all(sources: &[Source], opening: Opening<'_>) -> Result<Vec<Self>> {
         if sources.iter().filter(|s| **s == Source::Stdin).count() > 1 {
-            return Err(Error::Usage {
-                what: "-: standard input was named twice".into(),
-                advice: "name it once, because it can only be read once".into(),
-            });
+            return Err(Error::usage(
+                "-: standard input was named twice",
+                "name it once, because it can only be read once",
+            ));
         }
         let mut inputs: Vec<Self> = Vec::with_capacity(sources.len());
         // Sorted: a table of hashes would ask the system for a random key, and panic where there is none.
@@ -106,10 +106,7 @@ impl Input {
         } else {
             format!("{second}: is the same as {first}, but can only be read once")
         };
-        Err(Error::Usage {
-            what,
-            advice: "name it once, or copy it to a file".into(),
-        })
+        Err(Error::usage(what, "name it once, or copy it to a file"))
     }
 
     /// Opens one source, finds out what it is, and closes it again if it can be opened anew.
@@ -165,10 +162,10 @@ impl Input {
     fn open_files(files: &Files, number: u32, opening: Opening<'_>) -> Result<(Self, Vec<FileId>)> {
         let name = files.name().to_owned();
         if files.paths().is_empty() {
-            return Err(Error::Usage {
-                what: format!("{}: names no file", name.display()),
-                advice: "name at least one file for each side".into(),
-            });
+            return Err(Error::usage(
+                format!("{}: names no file", name.display()),
+                "name at least one file for each side",
+            ));
         }
         let parts = Parts::check(files.shared_paths(), number, opening)?;
         let identity = parts.all().iter().map(|part| part.state.id).collect();
@@ -185,20 +182,20 @@ fn check_tables(inputs: &[Input], keys: &Keys) -> Result<()> {
     };
     let has_tables = inputs.iter().any(|input| input.null_rows().is_some());
     if keys.syntax == Syntax::Whole && has_fields(keys) && !has_tables {
-        return Err(Error::Usage {
-            what: "`keys`: the format of the fields is not known".into(),
-            advice: "add `Syntax::Csv`, `Syntax::Delimited(b'\\t')`, `Syntax::JsonLines` or `delimiter`, or give a Parquet file (not through a pipe)".into(),
-        });
+        return Err(Error::usage(
+            "`keys`: the format of the fields is not known",
+            "add `Syntax::Csv`, `Syntax::Delimited(b'\\t')`, `Syntax::JsonLines` or `delimiter`, or give a Parquet file (not through a pipe)",
+        ));
     }
     let first = inputs.iter().find(|input| input.sides.contains(&1));
     match first {
-        Some(first) if keys.row_numbers && !first.is_table() => Err(Error::Usage {
-            what: format!(
+        Some(first) if keys.row_numbers && !first.is_table() => Err(Error::usage(
+            format!(
                 "{}: the first input must be a single Parquet file for `row_numbers`",
                 first.name().display()
             ),
-            advice: "leave out `row_numbers`, or put a Parquet file first".into(),
-        }),
+            "leave out `row_numbers`, or put a Parquet file first",
+        )),
         _ => Ok(()),
     }
 }

@@ -348,13 +348,13 @@ fn check(path: &Path, number: u32, opening: Opening<'_>) -> Result<Part> {
 }
 
 fn not_a_part(path: &Path) -> Error {
-    Error::Usage {
-        what: format!(
+    Error::usage(
+        format!(
             "{}: is not a regular file, but a side of several files takes only regular files",
             path.display()
         ),
-        advice: "copy it to a file, or give it as a side of its own".into(),
-    }
+        "copy it to a file, or give it as a side of its own",
+    )
 }
 
 /// Whether the size of a regular file is true. Files of /proc claim to be empty and are not, those of

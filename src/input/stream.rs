@@ -12,11 +12,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::error::Result;
 use crate::input::feed::Feed;
 use crate::input::unreadable;
+use crate::sys::first_error::LOOK_UP;
 
-/// How long a read waits before it checks whether the run is to stop: 50 milliseconds.
-const LOOK_UP: Timespec = Timespec {
+/// How long a read waits before it checks whether the run is to stop.
+const PATIENCE: Timespec = Timespec {
     tv_sec: 0,
-    tv_nsec: 50_000_000,
+    tv_nsec: LOOK_UP.subsec_nanos() as _,
 };
 
 /// The capacity that is asked for a pipe, in bytes: what Linux grants without privileges (pipe(7),
@@ -118,7 +119,7 @@ impl<'a> StoppableStream<'a> {
             let mut waiting = [PollFd::new(&self.file, PollFlags::IN)];
             // A prompt stream looks first, and waits only where it has nothing to give.
             let looks = has_line || (self.prompt.is_some() && !is_waiting);
-            let patience = if looks { &NOW } else { &LOOK_UP };
+            let patience = if looks { &NOW } else { &PATIENCE };
             if poll(&mut waiting, Some(patience)) == Ok(0) {
                 if has_line {
                     break;

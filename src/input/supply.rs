@@ -292,13 +292,13 @@ impl<'a> Supply<'a> {
         self.bytes = match std::mem::replace(&mut self.bytes, Bytes::None) {
             Bytes::Unknown(stream) if front == Front::Plain => Bytes::Plain(stream),
             Bytes::Unknown(_) if front == Front::Parquet => {
-                return Err(Error::Usage {
-                    what: format!(
+                return Err(Error::usage(
+                    format!(
                         "{}: is a Parquet file read from a pipe",
                         self.name.display()
                     ),
-                    advice: "write it to a file first (Parquet is read from its end)".into(),
-                });
+                    "write it to a file first (Parquet is read from its end)",
+                ));
             }
             Bytes::Unknown(stream) => {
                 let source = Source::new(stream, self.name, &self.budget, read, is_ended)?;

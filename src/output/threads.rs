@@ -10,18 +10,16 @@
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use crate::output::target::{Piece, Target};
 use crate::sys::failpoint::fail_point;
+use crate::sys::first_error::LOOK_UP;
 use crate::sys::threads::STACK_BYTES;
 
 /// The most threads that write into one file, each a buffer at a time: with the one that is filled, buffers take 1 MiB.
 pub(super) const MOST_THREADS: usize = 3;
-/// How often a writer that waits looks whether a thread has panicked.
-const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// The error of a writer whose first error was reported.
 pub(super) fn failed_before() -> io::Error {

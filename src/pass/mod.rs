@@ -16,7 +16,6 @@ pub(crate) mod join;
 pub(crate) mod known;
 pub(crate) mod look;
 pub(crate) mod ordered;
-mod pipeline;
 pub(crate) mod receive;
 mod recent;
 pub(crate) mod resident;

@@ -24,7 +24,6 @@
 //! is in [`scan`](crate::pass::scan::scan).
 
 use std::io::{self, Write};
-use std::time::Duration;
 
 use crate::batch::{Batch, Scratch};
 use crate::error::{Error, Result};
@@ -41,9 +40,6 @@ use crate::plan::Layout;
 use crate::run::{Phase, Run};
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-
-/// How often a waiting thread checks for the failure of another: the worker that has the turn may be gone.
-const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// What each worker of an ordered scan does.
 pub(crate) trait OrderedWorker {
@@ -114,12 +110,8 @@ impl<'w> OrderedOutput<'w> {
     fn at_turn(&self, number: u64, failure: &FirstFailure) -> Result<MutexGuard<'_, State<'w>>> {
         let mut state = self.lock();
         while state.turn != number {
-            failure.check()?;
-            let (again, _) = self
-                .turned
-                .wait_timeout(state, LOOK_UP)
-                .unwrap_or_else(PoisonError::into_inner);
-            state = again;
+            // The worker that has the turn may be gone.
+            state = failure.wait(&self.turned, state)?;
         }
         Ok(state)
     }

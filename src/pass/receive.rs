@@ -4,9 +4,7 @@
 //! lines of all sides in one reading, because they come mixed:
 //!
 //! ```text
-//!  read-0 ──frame──▶ bounded channel ──▶ worker: check, decode, hash, scatter ──full block──▶ spill-N ──▶ file
-//!     ▲                                     │
-//!     └────────────── empty buffer ◀────────┘
+//!  read-0 ──frame──▶ belt ──▶ worker: check, decode, hash, scatter ──full block──▶ spill-N ──▶ file
 //!
 //!  buckets of the writer   │ side 1: 0 .. B-1 │ side 2: B .. 2B-1 │ ...      B for each side, by the same hash
 //! ```
@@ -17,14 +15,13 @@
 //!    anything to do with the bucket that the lines are in.
 //! 4. It appends them to the buckets of their side ([`ToBuckets`]).
 //!
-//! *Invariants:* every line of every frame is in its bucket, or the pass fails. The threads end as those of a
-//! [`pipeline`](crate::pass::pipeline) do.
+//! *Invariants:* every line of every frame is in its bucket, or the pass fails. The threads end as those of every
+//! [`Belt`] do.
 //!
 //! *Cost:* one reading; the buffers of the layout, each as large as a decoded frame.
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
 
 use crate::batch::{Ordinals, Scratch, for_each_batch};
 use crate::error::{Error, Result};
@@ -38,13 +35,8 @@ use crate::pass::spill::ToBuckets;
 use crate::run::{Phase, Run};
 use crate::spill::block::Records;
 use crate::spill::writer::BucketWriter;
-use crate::sys::first_error::{FirstFailure, PanicAlarm};
-use crate::sys::sync::channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
-use crate::sys::sync::thread;
-use crate::sys::threads;
-
-/// How often a waiting thread checks for the failure of another.
-const LOOK_UP: Duration = Duration::from_millis(50);
+use crate::sys::belt::{Belt, Filled, Producer};
+use crate::sys::sync::{Mutex, PoisonError};
 
 /// What frames must be, to be received.
 #[derive(Debug, Clone, Copy)]
@@ -79,63 +71,57 @@ struct Arrival {
     is_pooled: bool,
 }
 
+impl Filled for Arrival {
+    type Buffer = Buffer;
+
+    fn into_spare(self) -> Option<Buffer> {
+        self.is_pooled.then_some(self.frame.payload)
+    }
+}
+
 /// Reads all frames of `sources` and appends their lines to `writer`, which has as many buckets for each side.
 ///
-/// The life of a buffer, which is large enough for any frame that [`Sender`](crate::exchange) makes:
-///
-/// 1. `read-0` makes it, while fewer exist than the layout has chunks, or takes an empty one back.
-/// 2. It reads a frame into it, looks at the header, and sends it to the workers as an [`Arrival`]. Where the
-///    channel is full it waits: reading never runs further ahead than the buffers go.
-/// 3. A worker goes through the lines and sends the empty buffer back. There is room in that channel for all
-///    buffers, so this never waits.
-///
-/// A frame of one line that is longer than that has a buffer of its own, from the memory for long lines, which is
-/// dropped after use.
-///
-/// After a failure the workers only give buffers back and `read-0` ends, so that no thread waits for another for
-/// ever. The channel of arrivals closes when `read-0` drops its sender.
+/// A buffer is large enough for any frame that [`Sender`](crate::exchange) makes. A frame of one line that is longer
+/// than that has a buffer of its own, from the memory for long lines, which is dropped after use.
 ///
 /// # Errors
 /// The first failure of reading, of a frame, or of appending.
 pub(crate) fn receive(
     run: &Run<'_>,
     phase: &Phase<'_>,
-    mut sources: Vec<Box<dyn Frames + '_>>,
+    sources: Vec<Box<dyn Frames + '_>>,
     expected: Expected,
     writer: &BucketWriter<'_>,
 ) -> Result<Received> {
     let placed = PlacedFailure::default();
-    let failure = placed.first();
     let room = run
         .budget
         .split_off("long lines", run.layout.scan.long_line_bytes)?;
     let long_lines = LongLines::new(room, &run.layout, run.interrupt(), &placed);
     let names: Vec<_> = sources.iter().map(|it| it.name().to_owned()).collect();
-    let buffers = run.layout.scan.chunk_buffers;
-    let (full_sender, full) = bounded(buffers);
-    let (empty_sender, empty) = bounded(buffers);
-    let mut received = Received {
-        sides: vec![BucketTotals::default(); expected.sides as usize],
-        ..Received::default()
+    // Nobody waits for this lock: there is one reader.
+    let reader = Mutex::new(Reader {
+        run,
+        expected,
+        long_lines: &long_lines,
+        sources,
+        received: Received {
+            sides: vec![BucketTotals::default(); expected.sides as usize],
+            ..Received::default()
+        },
+    });
+    let belt = Belt {
+        buffers: run.layout.scan.chunk_buffers,
+        readers: 1,
+        workers: run.workers,
+        failure: placed.first(),
     };
-    thread::scope(|scope| {
-        let reader = Reader {
-            run,
-            expected,
-            full: full_sender,
-            empty: &empty,
-            long_lines: &long_lines,
-            failure,
-            unmade: buffers,
-        };
-        let (sources, received) = (&mut sources, &mut received);
-        let body = move || {
-            // Noted as a failure when this thread unwinds: the workers would wait for its frames.
-            let _alarm = PanicAlarm(failure);
-            failure.record(reader.read_all(sources, received));
-        };
-        failure.record(threads::spawn(scope, "read-0", body));
-        run.workers.run(failure, |found_work| {
+    belt.run(
+        &|workers| {
+            let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+            reader.read_all(workers)
+        },
+        &|arrivals| {
             let mut worker = Worker {
                 run,
                 phase,
@@ -144,42 +130,30 @@ pub(crate) fn receive(
                 decoded: Buffer::new(&run.budget, "decoded frames", MOST_DECODED)?,
                 to_buckets: ToBuckets::new(writer, run.hasher),
             };
-            for arrival in &full {
-                found_work();
-                if !failure.has_failed() {
-                    let done = worker.work(&arrival);
-                    failure.record(done.map_err(|wrong| {
-                        let name = &names[arrival.source];
-                        wrong.unwrap_or_else(|what| bad_frames(name, arrival.frame.offset, what))
-                    }));
-                }
-                if arrival.is_pooled {
-                    let _has_room = empty_sender.send(arrival.frame.payload);
-                }
-            }
-            failure.check()
-        });
-    });
+            arrivals.each(|arrival| {
+                worker.work(arrival).map_err(|wrong| {
+                    let name = &names[arrival.source];
+                    wrong.unwrap_or_else(|what| bad_frames(name, arrival.frame.offset, what))
+                })
+            })
+        },
+    );
+    let reader = reader.into_inner();
+    let Reader { mut received, .. } = reader.unwrap_or_else(PoisonError::into_inner);
     drop(long_lines);
     placed.into_unplaced()?;
     received.refusal.take().map_or(Ok(received), Err)
 }
 
-/// The thread that reads. What it borrows outlives the thread's scope.
+/// The state of the thread that reads.
 struct Reader<'a> {
     run: &'a Run<'a>,
     /// What each frame is compared with before a worker sees it.
     expected: Expected,
-    /// To the workers. The reader has the only sender: the channel ends with the reader.
-    full: Sender<Arrival>,
-    /// Buffers that workers have gone through.
-    empty: &'a Receiver<Buffer>,
     /// Memory for frames that no pooled buffer holds.
     long_lines: &'a LongLines<'a>,
-    /// The first failure of any thread, which ends the reading.
-    failure: &'a FirstFailure,
-    /// Buffers that may still be made: 0 to the chunk buffers of the layout.
-    unmade: usize,
+    sources: Vec<Box<dyn Frames + 'a>>,
+    received: Received,
 }
 
 impl Reader<'_> {
@@ -191,18 +165,16 @@ impl Reader<'_> {
     /// # Errors
     /// What reading a source reports, [`Error::Memory`] for a frame that is too long, and [`Error::Interrupted`]
     /// where another thread has failed.
-    fn read_all(
-        mut self,
-        sources: &mut [Box<dyn Frames + '_>],
-        received: &mut Received,
-    ) -> Result<()> {
-        for (source, frames) in sources.iter_mut().enumerate() {
+    fn read_all(&mut self, workers: &Producer<'_, Arrival>) -> Result<()> {
+        let new_buffer = || Buffer::new(&self.run.budget, "frames", MOST_DECODED);
+        let received = &mut self.received;
+        for (source, frames) in self.sources.iter_mut().enumerate() {
             let name = frames.name().to_owned();
             let mut is_pooled = true;
             while let Some(frame) = frames.next(&mut |header, offset| {
                 is_pooled = header.stored_bytes <= MOST_DECODED;
                 if is_pooled {
-                    self.take_buffer()
+                    workers.take(new_buffer)
                 } else {
                     self.long_lines.whole(&name, offset, header.stored_bytes)
                 }
@@ -213,7 +185,7 @@ impl Reader<'_> {
                     return Ok(());
                 }
                 received.count(&frame.header);
-                self.send(Arrival {
+                workers.send(Arrival {
                     frame,
                     source,
                     is_pooled,
@@ -221,39 +193,6 @@ impl Reader<'_> {
             }
         }
         Ok(())
-    }
-
-    /// A buffer to read into: an empty one, else a new one, else the next that a worker gives back.
-    fn take_buffer(&mut self) -> Result<Buffer> {
-        self.failure.check()?;
-        if let Ok(buffer) = self.empty.try_recv() {
-            return Ok(buffer);
-        }
-        if self.unmade > 0 {
-            self.unmade -= 1;
-            return Buffer::new(&self.run.budget, "frames", MOST_DECODED);
-        }
-        loop {
-            self.failure.check()?;
-            self.run.interrupt().check()?;
-            match self.empty.recv_timeout(LOOK_UP) {
-                Ok(buffer) => return Ok(buffer),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(Error::Interrupted),
-            }
-        }
-    }
-
-    /// Hands a frame to the workers, waiting while they have as many as there is room for.
-    fn send(&self, mut arrival: Arrival) -> Result<()> {
-        loop {
-            self.failure.check()?;
-            match self.full.send_timeout(arrival, LOOK_UP) {
-                Ok(()) => return Ok(()),
-                Err(SendTimeoutError::Timeout(back)) => arrival = back,
-                Err(SendTimeoutError::Disconnected(_)) => return Err(Error::Interrupted),
-            }
-        }
     }
 }
 
@@ -265,10 +204,10 @@ impl Expected {
         } = *header;
         let refuse = |what: String, advice: &str| {
             let (name, offset) = place;
-            Err(Error::Usage {
-                what: format!("{}: the frame at byte {offset} is {what}", name.display()),
-                advice: advice.into(),
-            })
+            Err(Error::usage(
+                format!("{}: the frame at byte {offset} is {what}", name.display()),
+                advice,
+            ))
         };
         if received.job.is_some_and(|other| other != job) {
             return refuse(

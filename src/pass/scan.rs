@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the choice between two ways of reading. A file that is in the page cache is read by the
 //! workers themselves, in chunks that are still in a core's cache when their lines are gone through; so is one of which
-//! each worker can decode a piece. What comes from a disk or a pipe is read ahead by reader threads ([`pipeline`]).
+//! each worker can decode a piece. What comes from a disk or a pipe is read ahead by reader threads, on a [`Belt`].
 //! Workers are the run's ([`Workers`](crate::sys::threads::Workers)), so `--threads` bounds the computing.
 //!
 //! 1. The thread that calls [`scan`] opens the input again and checks that it is still the same.
@@ -23,18 +23,21 @@
 //!
 //! *Cost:* the chunk buffers of the plan's layout, granted by the budget for the time of the scan.
 
+use crate::batch::Scratch;
 use crate::error::Result;
 use crate::input::Input;
-use crate::input::chunk::ChunkRules;
+use crate::input::chunk::{Chunk, ChunkRules, Pooled};
 use crate::input::long_lines::LongLines;
 use crate::input::placed::PlacedFailure;
 use crate::input::reading::{Reading, ReadingRules};
 use crate::input::supply::PieceOpening;
 use crate::memory::budget::MemoryBudget;
-use crate::pass::pipeline::pipeline;
+use crate::memory::buffer::Buffer;
 use crate::pass::tally::Tally;
 pub(crate) use crate::pass::tally::Worker;
 use crate::run::{Phase, Run};
+use crate::sys::belt::{Belt, Filled, Producer};
+use crate::sys::failpoint::fail_point;
 
 /// Reads all lines of `input`, handing them in batches to workers that `new_worker` makes, one per
 /// thread. The input notes how many there were.
@@ -110,7 +113,7 @@ fn scan_in<W: Worker>(
             tally.read_and_work(&reading, found_work, new_worker())
         });
     } else {
-        pipeline(&tally, &reading, new_worker);
+        read_ahead(&tally, &reading, new_worker);
     }
     // All of them borrow `placed`, which is about to be taken apart. What they had of memory is free again.
     drop(reading);
@@ -118,6 +121,48 @@ fn scan_in<W: Worker>(
     drop(long_lines);
     end(run, input, placed)?;
     counts.check_and_note(input)
+}
+
+impl Filled for Chunk {
+    type Buffer = Buffer;
+
+    fn into_spare(self) -> Option<Buffer> {
+        self.is_pooled.then(|| self.into_buffer())
+    }
+}
+
+/// Goes through all chunks of `reading` on the run's workers, while reader threads read ahead. Failures are noted in
+/// the tally.
+fn read_ahead<W: Worker>(
+    tally: &Tally<'_>,
+    reading: &Reading<'_>,
+    new_worker: impl Fn() -> W + Sync,
+) {
+    let run = tally.run;
+    let belt = Belt {
+        buffers: run.layout.scan.chunk_buffers,
+        readers: reading.readers(run.layout.scan.readers),
+        workers: run.workers,
+        failure: tally.failure,
+    };
+    let new_buffer = || Buffer::new(&run.budget, "chunk buffers", reading.buffer_bytes());
+    let read = |workers: &Producer<'_, Chunk>| {
+        fail_point!("read-thread");
+        while let Some((_, cut)) = reading.next(workers.take(new_buffer)?)? {
+            match cut.pooled {
+                Pooled::Lines(chunk) => workers.send(chunk)?,
+                Pooled::Spare(buffer) => workers.put(buffer),
+            }
+            // What does not fit a buffer comes behind the lines in it, with a buffer of its own.
+            cut.long_line.map_or(Ok(()), |line| workers.send(line))?;
+        }
+        Ok(())
+    };
+    belt.run(&read, &|chunks| {
+        let (mut worker, mut scratch) = (new_worker(), Scratch::default());
+        chunks.each(|chunk| tally.work(chunk, &mut scratch, &mut worker))?;
+        worker.finish()
+    });
 }
 
 /// The failure of a scan whose threads have ended, if it failed.

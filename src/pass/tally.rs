@@ -189,14 +189,14 @@ impl<'a> Tally<'a> {
         };
         let bytes = chunk.bytes();
         if chunk.position() + bytes.len() as u64 > MOST_ORDERED_BYTES {
-            return Err(Error::Usage {
-                what: format!(
+            return Err(Error::usage(
+                format!(
                     "{}: is too long for `Order::Input` (at most {})",
                     self.input.name().display(),
                     display_bytes(MOST_ORDERED_BYTES)
                 ),
-                advice: "leave out `Order::Input`".into(),
-            });
+                "leave out `Order::Input`",
+            ));
         }
         Ok(Ordinals::ByPlace {
             address: bytes.as_ptr() as usize,

@@ -28,11 +28,10 @@ use crate::size::display_rate;
 pub(super) fn asked_for(sized: &SizedJob, strategy: Strategy) -> Result<Plan> {
     let (job, design) = (&sized.job, design_of(sized, strategy)?);
     if strategy == Strategy::Bloom && job.max_fpr.is_some() && job.guesses_sizes() {
-        return Err(Error::Usage {
-            what: "`max_fpr`: the sizes of compressed files are only estimated, so a filter's rate cannot be guaranteed"
-                .into(),
-            advice: "leave out `max_fpr`, or decompress the files first".into(),
-        });
+        return Err(Error::usage(
+            "`max_fpr`: the sizes of compressed files are only estimated, so a filter's rate cannot be guaranteed",
+            "leave out `max_fpr`, or decompress the files first",
+        ));
     }
     if let (Strategy::Bloom, Some(accepted), Some(filter)) =
         (strategy, job.max_fpr, design.costs.filter)
@@ -41,10 +40,10 @@ pub(super) fn asked_for(sized: &SizedJob, strategy: Strategy) -> Result<Plan> {
         return Err(too_high(job, &filter, accepted));
     }
     if job.wants_filter && design.costs.filter.is_none() {
-        return Err(Error::Usage {
-            what: format!("`save_filter`: {strategy} builds no filter here"),
-            advice: "choose sieve or bloom, or use outset filter build".into(),
-        });
+        return Err(Error::usage(
+            format!("`save_filter`: {strategy} builds no filter here"),
+            "choose sieve or bloom, or use outset filter build",
+        ));
     }
     let is_other = |&other: &Strategy| other != strategy && job.stored_filter.is_none();
     let rejected = Strategy::ALL

@@ -32,12 +32,8 @@ pub(super) fn design_of(sized: &SizedJob, strategy: Strategy) -> Result<Design, 
 /// the last input alone, and those of a union where a worker comes to them first.
 fn approximate(sized: &SizedJob) -> Result<Design, Error> {
     let (rule, keeps_order) = (sized.rule(), sized.rule().order() == Order::Input);
-    let usage = |what: &str, advice: &str| {
-        Err(Error::Usage {
-            what: format!("{OF_STRATEGY}{what}"),
-            advice: advice.into(),
-        })
-    };
+    let usage =
+        |what: &str, advice: &str| Err(Error::usage(format!("{OF_STRATEGY}{what}"), advice));
     if rule.finds_common() {
         let is_first_last = sized.order.last().is_none_or(|&last| last == 0);
         if keeps_order && !is_first_last {

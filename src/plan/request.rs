@@ -82,14 +82,14 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
     // One input is accepted here: with a stored filter, or where two names are one file; `engine` checks what
     // was given.
     if job.inputs.is_empty() {
-        return usage("inputs: none given", "give one or more files");
+        return Err(Error::usage("inputs: none given", "give one or more files"));
     }
     let is_input = |&input: &usize| input < job.inputs.len();
     if !job.sides.iter().all(is_input) || !is_each_a_side(job) {
-        return usage(
+        return Err(Error::usage(
             "sides: they are not those of the inputs",
             "name the index of an input for each side, and each input at least once",
-        );
+        ));
     }
     let rule = Rule::new(job.selection, job.sides.len())?;
     check_filters(job, &rule)?;
@@ -105,21 +105,14 @@ fn is_each_a_side(job: &Job) -> bool {
     is_side.into_iter().all(|is_side| is_side)
 }
 
-fn usage(what: &str, advice: &str) -> Result<()> {
-    Err(Error::Usage {
-        what: what.into(),
-        advice: advice.into(),
-    })
-}
-
 /// Refuses numbers that mean nothing, or that would overflow a formula.
 fn check_numbers(job: &Job) -> Result<()> {
     // `contains` is false for NaN, too.
     if job.max_fpr.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
-        return usage(
+        return Err(Error::usage(
             "`max_fpr`: not a rate",
             "give a number from 0 to 1, or a percentage",
-        );
+        ));
     }
     let sizes = job
         .inputs
@@ -127,23 +120,23 @@ fn check_numbers(job: &Job) -> Result<()> {
         .flat_map(|shape| [shape.bytes, shape.lines]);
     // Only `outset plan` and the library can give such numbers: they plan for inputs that need not exist.
     if sizes.flatten().max() > Some(MOST) {
-        return usage(
+        return Err(Error::usage(
             "inputs: one of them is larger than 64 PiB or 2^56 lines",
             "give smaller numbers",
-        );
+        ));
     }
     if job.buckets == Some(0) || job.threads == 0 {
-        return usage(
+        return Err(Error::usage(
             "`buckets`, `threads`: must be at least 1",
             "leave the option out for the default",
-        );
+        ));
     }
     let is_positive = |bits: f64| bits > 0.0;
     if !job.bits_per_key.is_none_or(is_positive) {
-        return usage(
+        return Err(Error::usage(
             "`bits_per_key`: must be positive",
             "leave the option out for the default",
-        );
+        ));
     }
     Ok(())
 }
@@ -153,17 +146,17 @@ fn check_filters(job: &Job, rule: &Rule) -> Result<()> {
     let (has_filter, wants_filter) = (job.stored_filter.is_some(), job.wants_filter);
     // An exact strategy compares lines, and a filter has none.
     if has_filter && job.strategy.is_some_and(Strategy::is_exact) {
-        return usage(
+        return Err(Error::usage(
             "`stored_filter`: a stored filter contains no lines, so an exact strategy cannot use it",
             "leave out `strategy`, or name the file that the filter was built from",
-        );
+        ));
     }
     // `--save-filter` keeps the filter that a run builds of its smallest input; with `--filter` none is built.
     if has_filter && wants_filter {
-        return usage(
+        return Err(Error::usage(
             "`save_filter`: a run with `stored_filter` builds no filter",
             "leave out `stored_filter` or `save_filter`",
-        );
+        ));
     }
     let (option, instead) = match (has_filter, wants_filter) {
         _ if rule.finds_common() => return Ok(()),
@@ -171,13 +164,13 @@ fn check_filters(job: &Job, rule: &Rule) -> Result<()> {
         (_, true) => ("`save_filter`", "use outset filter build"),
         (true, false) => ("`stored_filter`", "name the file that it was built from"),
     };
-    usage(
-        &format!(
+    Err(Error::usage(
+        format!(
             "{option}: works only with a plain intersect (no `at_least`, `with_repeats`, `with_all`, `Label::Sides` or `Label::Count`, and \
              `keys`, `ignores_case` and `trims` only without `of_records`)"
         ),
-        &format!("leave out {option}, or {instead}"),
-    )
+        format!("leave out {option}, or {instead}"),
+    ))
 }
 
 /// Refuses to accept a rate where no approximate result has one, or where nobody expects it to be approximate.
@@ -190,13 +183,13 @@ fn check_rate(job: &Job, rule: &Rule) -> Result<()> {
         Some(Approximate::Difference) => Ok(()),
         // Users do not expect a union to lose lines: the name of the strategy says that they know.
         Some(Approximate::Union) if is_asked => Ok(()),
-        Some(Approximate::Union) => usage(
+        Some(Approximate::Union) => Err(Error::usage(
             "`max_fpr`: an approximate union loses lines",
             "leave out `max_fpr`, or accept that with `Strategy::Bloom`",
-        ),
-        None => usage(
+        )),
+        None => Err(Error::usage(
             "`max_fpr`: this operation has no approximate result",
             "leave out `max_fpr`",
-        ),
+        )),
     }
 }

@@ -45,9 +45,11 @@ impl Header {
         let record = self.fields();
         match keys.syntax {
             Syntax::Csv(dialect) => {
-                let fields = csv::fields(record, dialect).map_err(|_| Error::Usage {
-                    what: format!("{}: the header has a misplaced quote", path.display()),
-                    advice: "correct it, or give `delimiter` instead of `Syntax::Csv`".into(),
+                let fields = csv::fields(record, dialect).map_err(|_| {
+                    Error::usage(
+                        format!("{}: the header has a misplaced quote", path.display()),
+                        "correct it, or give `delimiter` instead of `Syntax::Csv`",
+                    )
                 })?;
                 Ok(fields
                     .iter()
@@ -81,10 +83,10 @@ impl Keys {
         let fields = self.fields_of(number);
         let has_fields = |(_, fields): &(u32, Vec<Field>)| !fields.is_empty();
         if fields.is_empty() && self.fields_of.iter().any(has_fields) {
-            return Err(Error::Usage {
-                what: format!("{}: nothing says where its key is", path.display()),
-                advice: format!("add `keys`, or `fields_of` {number}=FIELD"),
-            });
+            return Err(Error::usage(
+                format!("{}: nothing says where its key is", path.display()),
+                format!("add `keys`, or `fields_of` {number}=FIELD"),
+            ));
         }
         if self.syntax == Syntax::JsonLines {
             return Ok(Columns::new(self, number, &[]));
@@ -95,17 +97,17 @@ impl Keys {
             (Field::Name(name), Some((header, names))) => self.place_of(name, names, header, path),
             // The file is empty: it has no record that a column could be wrong for.
             (Field::Name(_), None) if self.has_header_of(number) => Ok(0),
-            (Field::Name(name), None) if self.has_headers() => Err(Error::Usage {
-                what: format!(
+            (Field::Name(name), None) if self.has_headers() => Err(Error::usage(
+                format!(
                     "{}: the key {name} is a name, but this file has no header",
                     path.display()
                 ),
-                advice: format!("add `headers_of` {number}=yes, or give the number of the field"),
-            }),
-            (Field::Name(name), None) => Err(Error::Usage {
-                what: format!("`keys`: {name} is a name, but the files have no header"),
-                advice: "add `has_header`, or give the number of the field".into(),
-            }),
+                format!("add `headers_of` {number}=yes, or give the number of the field"),
+            )),
+            (Field::Name(name), None) => Err(Error::usage(
+                format!("`keys`: {name} is a name, but the files have no header"),
+                "add `has_header`, or give the number of the field",
+            )),
         };
         let places: Vec<u32> = fields.iter().map(place).collect::<Result<_>>()?;
         Ok(Columns::new(self, number, &places))
@@ -124,10 +126,10 @@ impl Keys {
         });
         match found.as_deref() {
             Some(&[place]) => Ok(place),
-            Some(_) => Err(Error::Usage {
-                what: format!("{}: two fields are called {name}", path.display()),
-                advice: "give the number of the field".into(),
-            }),
+            Some(_) => Err(Error::usage(
+                format!("{}: two fields are called {name}", path.display()),
+                "give the number of the field",
+            )),
             None => Err(not_found(name, names, header, path)),
         }
     }
@@ -164,17 +166,17 @@ fn names_to_try<'k>(keys: &'k Keys, name: &'k str) -> [IsMeant<'k>; 3] {
 /// Makes the error for a name that the header has not.
 fn not_found(name: &str, names: &[Vec<u8>], header: &Header, path: &Path) -> Error {
     if let Some(noted) = header.noted_delimiter() {
-        return Error::Usage {
-            what: format!(
+        return Error::usage(
+            format!(
                 "{}: begins with the line sep={}, which is no header",
                 path.display(),
                 char::from(noted)
             ),
-            advice: format!(
+            format!(
                 "remove that line, for example with tail -n +2, and give {}",
                 option_for(noted)
             ),
-        };
+        );
     }
     let what = format!("{}: no field is called {name}", path.display());
     let advice = match other_delimiter(name, header.fields()) {
@@ -190,7 +192,7 @@ fn not_found(name: &str, names: &[Vec<u8>], header: &Header, path: &Path) -> Err
         ),
         _ => format!("name one of: {}", shown(names)),
     };
-    Error::Usage { what, advice }
+    Error::usage(what, advice)
 }
 
 /// Names for a message, each as it is given in a list of fields.

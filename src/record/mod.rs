@@ -143,10 +143,7 @@ impl Keys {
     /// [`Error::Usage`].
     pub(crate) fn check(&self, inputs: u32) -> Result<()> {
         let usage = |option: &str, what: String, advice: &str| {
-            Err(Error::Usage {
-                what: format!("{option}: {what}"),
-                advice: advice.into(),
-            })
+            Err(Error::usage(format!("{option}: {what}"), advice))
         };
         let fields_in = |fields: &Vec<Field>| match fields.len() {
             1 => "1 field".to_owned(),
@@ -237,17 +234,17 @@ fn check_numbers(mut numbers: Vec<u32>, inputs: u32, option: &str, what: &str) -
             1 => "1 file is".to_owned(),
             _ => format!("{inputs} files are"),
         };
-        return Err(Error::Usage {
-            what: format!("{option}: there is no file {number}, only {given} given"),
-            advice: "give the number of a file".into(),
-        });
+        return Err(Error::usage(
+            format!("{option}: there is no file {number}, only {given} given"),
+            "give the number of a file",
+        ));
     }
     let mut pairs = numbers.iter().zip(numbers.iter().skip(1));
     match pairs.find(|(number, next)| number == next) {
-        Some((number, _)) => Err(Error::Usage {
-            what: format!("{option}: the {what} of file {number} is given twice"),
-            advice: "give it once".into(),
-        }),
+        Some((number, _)) => Err(Error::usage(
+            format!("{option}: the {what} of file {number} is given twice"),
+            "give it once",
+        )),
         None => Ok(()),
     }
 }

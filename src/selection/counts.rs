@@ -90,6 +90,6 @@ impl SideCounts {
         } else {
             return Ok(());
         };
-        Err(Error::Usage { what, advice })
+        Err(Error::usage(what, advice))
     }
 }

@@ -25,10 +25,9 @@ use crate::spill::bucket::Bucket;
 use crate::spill::outlet::Outlet;
 use crate::spill::pool::BlockPool;
 use crate::spill::writer::{BucketWriter, FullBlock};
+use crate::sys::belt;
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
-use crate::sys::sync::channel::{self, Receiver};
-use crate::sys::sync::thread;
 use crate::sys::threads::{self, Team};
 use crate::temp::space::TempSpace;
 
@@ -69,21 +68,23 @@ pub(crate) fn fill(
 ) -> Result<Vec<Bucket>> {
     rules.pool.claim(u64::from(rules.buckets))?;
     let failure = FirstFailure::default();
-    // Unbounded: the pool bounds how many blocks there are.
-    let (outbox, inbox) = channel::unbounded();
-    let write = |start_next: &dyn Fn()| {
-        write_blocks(rules, &failure, &inbox, start_next);
-        Ok(())
-    };
     let writers = Team {
         name: "spill",
         most: threads::with_open_files(rules.writers),
         must_all_start: false,
         failure: &failure,
-        work: &write,
     };
-    let buckets = thread::scope(|scope| {
-        writers.start(scope);
+    // Blocks of one bucket may be written in any order: each knows its offset.
+    let write = |full: FullBlock, look: &dyn Fn()| {
+        fail_point!("spill-thread");
+        look();
+        if !failure.has_failed() {
+            failure.record(full.write(rules.space));
+        }
+        // Also after a failure: a worker may wait for it.
+        rules.pool.put(full.into_buffer());
+    };
+    let buckets = belt::with_queue(writers, write, |outbox| {
         let outbox = (rules.writers > 0).then_some(outbox);
         let writer = BucketWriter::new(rules, &failure, outbox);
         // A writer thread may not have started: nothing must be sent then.
@@ -93,35 +94,10 @@ pub(crate) fn fill(
             .and_then(|()| writer.flush());
         failure.record(filled);
         // Sealing drops the sender, which ends the writers once they have written what was sent. It happens
-        // after a failure as well, or the scope would wait for them for ever.
+        // after a failure as well, or the team would be waited for for ever.
         writer.seal()
     });
     // Only now: a writer may fail on the last block, after `work` and `flush` have succeeded.
     failure.into_result()?;
     Ok(buckets)
-}
-
-/// The body of `spill-N`: writes blocks in the order it receives them until the channel is closed. Where one more waits
-/// when it has taken one, the disk is slower than the workers, and the next thread starts. Two such
-/// threads may write the blocks of one bucket in any order: each block knows its offset.
-///
-/// After a failure of any thread it only gives blocks back, because a worker may wait for one
-/// ([`Successor::take_or_wait`](crate::spill::pool::Successor::take_or_wait)). A panic here is noted as a failure by the
-/// team, so workers stop waiting.
-fn write_blocks(
-    rules: FillRules<'_>,
-    failure: &FirstFailure,
-    inbox: &Receiver<FullBlock>,
-    start_next: &dyn Fn(),
-) {
-    for full in inbox {
-        fail_point!("spill-thread");
-        if !inbox.is_empty() {
-            start_next();
-        }
-        if !failure.has_failed() {
-            failure.record(full.write(rules.space));
-        }
-        rules.pool.put(full.into_buffer());
-    }
 }

@@ -20,11 +20,11 @@
 
 use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
+use crate::sys::belt;
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
-use crate::sys::sync::channel::{Receiver, Sender, bounded, unbounded};
-use crate::sys::sync::thread;
-use crate::sys::threads::{self, Handout, Team};
+use crate::sys::sync::channel::{Receiver, Sender, bounded};
+use crate::sys::threads::{self, Team};
 use crate::temp::space::{SpillPath, TempSpace};
 
 /// The most threads that it is worth having serve a queue, as many as write blocks, unless there are more readers. Sixteen
@@ -80,58 +80,34 @@ pub(crate) fn with_queue<R>(
     failure: &FirstFailure,
     body: impl FnOnce(&LoadQueue) -> R,
 ) -> R {
-    let (requests, asked) = unbounded();
-    let asked = Handout::new(asked);
-    let serve = |start_next: &dyn Fn()| {
-        if let Some((asked, _end)) = asked.share() {
-            serve_all(&asked, space, start_next);
-        }
-        Ok(())
-    };
     let team = Team {
         name: "load",
         most: threads::with_open_files(most),
         must_all_start: false,
         failure,
-        work: &serve,
     };
-    thread::scope(|scope| {
-        // Dropped before the scope waits for the threads, which ends them.
-        let queue = LoadQueue(requests);
-        team.start(scope);
-        if failure.has_failed() || most == 0 {
-            // There may be no thread: a request must fail then, not wait.
-            asked.close();
-        }
-        body(&queue)
-    })
+    let serve = |load, look: &dyn Fn()| serve(load, space, look);
+    belt::with_queue(team, serve, |requests| body(&LoadQueue(requests)))
 }
 
-/// The body of `load-N`: serves requests until the queue is dropped. An error of one request does not end it; the reader
-/// decides whether to go on.
-fn serve_all(asked: &Receiver<Load>, space: &TempSpace, start_next: &dyn Fn()) {
-    // Before a read, so that many requests that come together do not wait for one another; and after it, because a reader may
-    // make its next request only when it has an answer: two readers could keep one thread busy and never have a second request
-    // in the queue when it takes one.
-    let look = || {
-        if !asked.is_empty() {
-            start_next();
-        }
-    };
-    for load in asked {
-        fail_point!("load-thread");
-        look();
-        let Load {
-            part,
-            mut buffer,
-            answer,
-        } = load;
-        let bytes = &mut buffer[..part.bytes];
-        let result = space.read(&part.file, part.offset, bytes, part.block_bytes);
-        look();
-        // A reader that waits no longer wants neither.
-        let _is_wanted = answer.send((buffer, result.map(|()| part.bytes)));
-    }
+/// Serves a request, on `load-N`. An error does not end the thread; the reader decides whether to go on.
+///
+/// It looks before a read, so that many requests that come together do not wait for one another; and after it, because
+/// a reader may make its next request only when it has an answer: two readers could keep one thread busy and never have
+/// a second request in the queue when it takes one.
+fn serve(load: Load, space: &TempSpace, look: &dyn Fn()) {
+    fail_point!("load-thread");
+    look();
+    let Load {
+        part,
+        mut buffer,
+        answer,
+    } = load;
+    let bytes = &mut buffer[..part.bytes];
+    let result = space.read(&part.file, part.offset, bytes, part.block_bytes);
+    look();
+    // A reader that waits no longer wants neither.
+    let _is_wanted = answer.send((buffer, result.map(|()| part.bytes)));
 }
 
 impl LoadQueue {

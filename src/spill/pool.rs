@@ -24,8 +24,6 @@
 //!
 //! *Cost:* up to `capacity * block_bytes`. The budget grants it block by block, when each is first needed.
 
-use std::time::Duration;
-
 use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
@@ -220,11 +218,8 @@ impl Successor<'_> {
                 drop(state);
                 return block;
             }
-            // The same on an error: `state` is dropped before `self`.
-            failure.check()?;
-            // With a limit, because a failure does not signal `returned`.
-            let waited = pool.returned.wait_timeout(state, Duration::from_millis(50));
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            // The same on an error: the lock is given back before `self` is dropped.
+            state = failure.wait(&pool.returned, state)?;
         }
     }
 }

@@ -60,10 +60,10 @@ pub fn query(
 ) -> Result<Answers> {
     let kind = filter.shape().kind;
     if question == Question::Counts && !matches!(kind, Kind::Counting | Kind::Spectral) {
-        return Err(Error::Usage {
-            what: format!("filter: {kind} filters do not support counting"),
-            advice: "build a spectral or a counting filter".into(),
-        });
+        return Err(Error::usage(
+            format!("filter: {kind} filters do not support counting"),
+            "build a spectral or a counting filter",
+        ));
     }
     let options = &reading_as(&filter, options)?;
     let inputs = open_records(inputs, options)?;

@@ -85,12 +85,7 @@ impl BuildRequest<'_> {
     /// [`Error::Usage`] when they do not.
     pub fn check(&self) -> Result<()> {
         let most = self.kind.most_hashes();
-        let usage = |what: String, advice: &str| {
-            Err(Error::Usage {
-                what,
-                advice: advice.into(),
-            })
-        };
+        let usage = |what: String, advice: &str| Err(Error::usage(what, advice));
         if self
             .hashes
             .is_some_and(|hashes| !(1..=most).contains(&hashes))
@@ -118,26 +113,26 @@ impl BuildRequest<'_> {
     /// reach in any size: `shape` is then as good as it gets, and its predicted rate is above the wanted one.
     fn check_shape(&self, shape: Shape, keys: u64) -> Result<()> {
         if shape.is_too_large() {
-            return Err(Error::Usage {
-                what: format!(
+            return Err(Error::usage(
+                format!(
                     "filter: a {} filter for {keys} lines would exceed the maximum filter size of {}",
                     self.kind,
                     display_bytes(MOST_BITS / 8)
                 ),
-                advice: "give fewer lines, or fewer bits per line".into(),
-            });
+                "give fewer lines, or fewer bits per line",
+            ));
         }
         let reached = shape.predicted_fpr(keys);
         match self.size {
-            FilterSize::Fpr(wanted) if reached > wanted => Err(Error::Usage {
-                what: format!(
+            FilterSize::Fpr(wanted) if reached > wanted => Err(Error::usage(
+                format!(
                     "`max_fpr`: a {} filter with k = {} cannot get below {}",
                     self.kind,
                     shape.hashes,
                     display_rate(reached)
                 ),
-                advice: "accept a higher rate, or build a classic or a fingerprint filter".into(),
-            }),
+                "accept a higher rate, or build a classic or a fingerprint filter",
+            )),
             _ => Ok(()),
         }
     }
@@ -210,19 +205,19 @@ fn keys(inputs: &[Input], count: KeyCount, rules: Rules, options: &Options) -> R
         return Ok(lines);
     }
     if let Some(stream) = inputs.iter().find(|input| !input.is_file()) {
-        return Err(Error::Usage {
-            what: format!(
+        return Err(Error::usage(
+            format!(
                 "{}: the number of lines of a stream is not known in advance",
                 stream.name().display()
             ),
-            advice: "give the number of distinct lines (`lines`)".into(),
-        });
+            "give the number of distinct lines (`lines`)",
+        ));
     }
     if inputs.is_empty() {
-        return Err(Error::Usage {
-            what: "`lines`: unknown without files".into(),
-            advice: "give the number of distinct lines (`lines`), or name files".into(),
-        });
+        return Err(Error::usage(
+            "`lines`: unknown without files",
+            "give the number of distinct lines (`lines`), or name files",
+        ));
     }
     // The sample of the survey is the estimate that a plan uses, too.
     let is_guess = inputs.iter().any(|input| input.decoding().is_some());

@@ -16,10 +16,7 @@ use crate::stored::with_run;
 /// otherwise as [`StoredFilter::load`].
 pub fn merge(stored: &[StoredFilter], options: &Options) -> Result<Filter> {
     let Some((first, others)) = stored.split_first() else {
-        return Err(Error::Usage {
-            what: "filters: none given".into(),
-            advice: "give two or more".into(),
-        });
+        return Err(Error::usage("filters: none given", "give two or more"));
     };
     for other in others {
         first.check_alike(other)?;

@@ -1,13 +1,20 @@
 //! The first failure of work that several threads share.
 //!
-//! *Owns:* which error is reported when more than one thread fails, and the flag by which the
-//! others learn of it. *Invariants:* the first error given wins; a thread that stops because
-//! another failed reports [`Error::Interrupted`], which never replaces a cause. *Cost:* a relaxed
-//! load to look.
+//! *Owns:* which error is reported when more than one thread fails, the flag by which the others learn of it, and the
+//! waits that end with it. *Invariants:* the first error given wins; a thread that stops because another failed reports
+//! [`Error::Interrupted`], which never replaces a cause. *Cost:* a relaxed load to look; twenty wake-ups a second for a
+//! thread that waits.
+
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::sys::sync::atomic::{AtomicBool, Ordering};
-use crate::sys::sync::{Mutex, PoisonError};
+use crate::sys::sync::channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender};
+use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// How often a waiting thread looks for the failure of another, which does not wake it. It bounds how long a failed run
+/// takes to stop.
+pub(crate) const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// Keeps the first error. Shared by reference between the threads of a pass.
 ///
@@ -64,24 +71,53 @@ impl FirstFailure {
         }
     }
 
+    /// Receives the next message; waits for it.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] when something has failed, or nobody can send any more.
+    pub(crate) fn receive<T>(&self, from: &Receiver<T>) -> Result<T> {
+        loop {
+            self.check()?;
+            match from.recv_timeout(LOOK_UP) {
+                Err(RecvTimeoutError::Timeout) => {}
+                received => return received.map_err(|_| Error::Interrupted),
+            }
+        }
+    }
+
+    /// Sends a message; waits for room.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] when something has failed, or nobody receives any more. The message is lost.
+    pub(crate) fn send<T>(&self, to: &Sender<T>, mut message: T) -> Result<()> {
+        loop {
+            self.check()?;
+            match to.send_timeout(message, LOOK_UP) {
+                Err(SendTimeoutError::Timeout(back)) => message = back,
+                sent => return sent.map_err(|_| Error::Interrupted),
+            }
+        }
+    }
+
+    /// Waits until `woken` is notified or it is time to look; the caller looks whether it has what it waits for.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] when something has failed. The lock is given back then.
+    pub(crate) fn wait<'g, T>(
+        &self,
+        woken: &Condvar,
+        guard: MutexGuard<'g, T>,
+    ) -> Result<MutexGuard<'g, T>> {
+        self.check()?;
+        let waited = woken.wait_timeout(guard, LOOK_UP);
+        Ok(waited.unwrap_or_else(PoisonError::into_inner).0)
+    }
+
     /// The first error. Called when all threads have ended: taking it by value makes sure of that.
     pub(crate) fn into_result(self) -> Result<()> {
         self.first
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)
             .map_or(Ok(()), Err)
-    }
-}
-
-/// Turns a panic of the thread that holds it into a failure that the other threads see, so that
-/// none of them waits forever. The panic itself goes on to the thread that joins this one.
-#[derive(Debug)]
-pub(crate) struct PanicAlarm<'a>(pub(crate) &'a FirstFailure);
-
-impl Drop for PanicAlarm<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.note(Error::Interrupted);
-        }
     }
 }

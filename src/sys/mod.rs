@@ -2,12 +2,13 @@
 //!
 //! *Owns:* limits of the machine and the process ([`machine`]), what the processor can do ([`cpu`]), which file is
 //! which ([`file_id`]), reading and writing around the page cache ([`direct_io`]), what the system has not yet written
-//! ([`writeback`]), threads ([`threads`]) and the first error among them ([`first_error`]), computation on several of
-//! them ([`compute`]), checksums ([`checksum`]), the places where tests make something fail ([`failpoint`]), and the
-//! locks and queues that a model checker can replace ([`sync`]).
+//! ([`writeback`]), threads ([`threads`]), what goes round between them ([`belt`]) and the first error among them
+//! ([`first_error`]), computation on several of them ([`compute`]), checksums ([`checksum`]), the places where tests
+//! make something fail ([`failpoint`]), and the locks and queues that a model checker can replace ([`sync`]).
 //!
 //! *Invariants:* nothing here knows of lines, inputs or plans.
 
+pub(crate) mod belt;
 pub(crate) mod checksum;
 pub(crate) mod compute;
 pub(crate) mod cpu;

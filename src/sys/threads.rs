@@ -20,13 +20,13 @@
 //! ```
 
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::error::{Error, Plain, Result};
 use crate::sys::failpoint::fail_point;
-use crate::sys::first_error::{FirstFailure, PanicAlarm};
+use crate::sys::first_error::FirstFailure;
 use crate::sys::machine;
 use crate::sys::sync::thread::{self, Builder, Scope};
-use crate::sys::sync::{Mutex, PoisonError};
 
 /// The stack of every thread of a run, in bytes. Far more than they use, and less than a huge page, so that
 /// no stack becomes resident as a whole.
@@ -89,14 +89,15 @@ impl Workers {
             most: self.most,
             must_all_start: true,
             failure,
-            work: &work,
         };
-        thread::scope(|scope| team.start(scope));
+        team.run((), &|(), start_next| work(start_next), <()>::default);
     }
 }
 
-/// Threads that do the same `work`, `{name}-0` to `{name}-{most - 1}` at most. `work` gets a function that starts the
-/// next one, if there may be one more; later calls of it do nothing.
+/// The work of a thread of a team. Behind a pointer: starting a thread is much code, which each work would have anew.
+type TeamWork<'w, E> = dyn Fn(&E, &dyn Fn()) -> Result<()> + Sync + 'w;
+
+/// Threads that do the same work, `{name}-0` to `{name}-{most - 1}` at most.
 #[derive(Clone, Copy)]
 pub(crate) struct Team<'t> {
     pub(crate) name: &'static str,
@@ -106,82 +107,59 @@ pub(crate) struct Team<'t> {
     pub(crate) must_all_start: bool,
     /// Errors and panics of the threads are noted here, and those of starting one; after one no more start.
     pub(crate) failure: &'t FirstFailure,
-    pub(crate) work: &'t (dyn Fn(&dyn Fn()) -> Result<()> + Sync),
 }
 
 impl<'t> Team<'t> {
-    /// Starts the first thread. Called by the thread that waits for all.
-    pub(crate) fn start<'scope>(self, scope: &'scope Scope<'scope, '_>)
-    where
-        't: 'scope,
-    {
-        self.start_one(scope, 0);
+    /// Runs `body` while the threads do `work`, and waits for them.
+    ///
+    /// `work` gets its clone of `end`, such as an end of a channel, which is closed when the last thread has ended, and
+    /// where none could be started; and a function that starts the next thread, if there may be one more. Later calls
+    /// of that do nothing.
+    pub(crate) fn run<E: Clone + Send, R>(
+        self,
+        end: E,
+        work: &TeamWork<'_, E>,
+        body: impl FnOnce() -> R,
+    ) -> R {
+        thread::scope(|scope| {
+            self.start(scope, 0, end, work);
+            body()
+        })
     }
 
     /// Starts thread `number`, unless there are enough or something has failed. Called by the one before it.
-    fn start_one<'scope>(self, scope: &'scope Scope<'scope, '_>, number: usize)
-    where
+    fn start<'scope, E: Clone + Send + 'scope>(
+        self,
+        scope: &'scope Scope<'scope, '_>,
+        number: usize,
+        end: E,
+        work: &'scope TeamWork<'scope, E>,
+    ) where
         't: 'scope,
     {
         if number >= self.most || self.failure.has_failed() {
             return;
         }
         let body = move || {
-            // Notes a panic while this thread unwinds, so that the others stop.
-            let _alarm = PanicAlarm(self.failure);
             let has_started_next = Cell::new(false);
             let start_next = || {
                 // Started by a worker, not by main: main need not learn of work before it waits for all.
                 if !has_started_next.replace(true) {
-                    self.start_one(scope, number + 1);
+                    self.start(scope, number + 1, end.clone(), work);
                 }
             };
-            self.failure.record((self.work)(&start_next));
+            // A panic goes on to the thread that waits for all; the others see a failure, so that none waits for ever.
+            // It is noted before `end` is dropped: who finds a channel closed by it finds the failure, too.
+            let done = catch_unwind(AssertUnwindSafe(|| work(&end, &start_next)));
+            self.failure.record(done.unwrap_or_else(|panic| {
+                self.failure.note(Error::Interrupted);
+                resume_unwind(panic)
+            }));
         };
         let started = spawn(scope, format!("{}-{number}", self.name), body);
         if number == 0 || self.must_all_start {
             self.failure.record(started);
         }
-    }
-}
-
-/// What each thread of a team has a clone of, such as its end of a channel, until the first of them ends.
-///
-/// The channel must be closed when the threads are gone, so nothing but they may keep an end of it. A thread ends when
-/// there is nothing left to do, or by a failure or a panic, after which nothing is to be done: one that starts later
-/// needs none.
-#[derive(Debug)]
-pub(crate) struct Handout<T>(Mutex<Option<T>>);
-
-impl<T: Clone> Handout<T> {
-    /// Hands out clones of `one`.
-    pub(crate) fn new(one: T) -> Self {
-        Self(Mutex::new(Some(one)))
-    }
-
-    /// A clone for the calling thread, and a guard: when it is dropped, the handout is closed. `None` if it is closed.
-    pub(crate) fn share(&self) -> Option<(T, EndOfHandout<'_, T>)> {
-        let one = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        one.map(|one| (one, EndOfHandout(self)))
-    }
-
-    /// Hands out no more.
-    pub(crate) fn close(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-    }
-}
-
-/// Closes the handout when the first thread ends, whatever its reason.
-#[derive(Debug)]
-pub(crate) struct EndOfHandout<'h, T: Clone>(&'h Handout<T>);
-
-impl<T: Clone> Drop for EndOfHandout<'_, T> {
-    fn drop(&mut self) {
-        self.0.close();
     }
 }
 

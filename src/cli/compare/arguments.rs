@@ -142,10 +142,10 @@ impl CompareArguments {
             ),
         };
         if other.0.is_some() {
-            return Err(Error::Usage {
-                what: format!("{}: {never}", other.1),
-                advice: format!("use {}", own.1),
-            });
+            return Err(Error::usage(
+                format!("{}: {never}", other.1),
+                format!("use {}", own.1),
+            ));
         }
         Ok(own.0.map(|list| (list, own.1)))
     }

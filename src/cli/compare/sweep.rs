@@ -26,10 +26,10 @@ impl Sweep {
             Self::MaxFpr(_) if options.bits_per_key.is_some() => "--bits-per-key",
             _ => return Ok(()),
         };
-        Err(Error::Usage {
-            what: format!("{clash}: cannot be combined with --sweep"),
-            advice: format!("leave out {clash}, because --sweep sets it"),
-        })
+        Err(Error::usage(
+            format!("{clash}: cannot be combined with --sweep"),
+            format!("leave out {clash}, because --sweep sets it"),
+        ))
     }
 
     /// The points, in the order given.

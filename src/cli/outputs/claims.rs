@@ -252,7 +252,7 @@ impl Output {
             let what = format!("{path}: this command reads it, but {option} would replace it");
             (what, format!("name another file for {option}"))
         };
-        Error::Usage { what, advice }
+        Error::usage(what, advice)
     }
 
     fn refused_beside(&self, other: &Self) -> Error {
@@ -269,10 +269,7 @@ impl Output {
         } else {
             format!("{path}: both {other} and {option} would write to it")
         };
-        Error::Usage {
-            what,
-            advice: format!("name another file for {option}"),
-        }
+        Error::usage(what, format!("name another file for {option}"))
     }
 }
 

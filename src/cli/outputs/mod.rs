@@ -94,10 +94,8 @@ impl Outputs {
     /// # Errors
     /// [`Error::Usage`] where it was not claimed, which is a bug.
     pub(crate) fn require_result(&self) -> Result<&ResultFile> {
-        self.result().ok_or_else(|| Error::Usage {
-            what: "output: this command has none".to_owned(),
-            advice: "report this bug".to_owned(),
-        })
+        self.result()
+            .ok_or_else(|| Error::usage("output: this command has none", "report this bug"))
     }
 
     /// What the result drops, if it was claimed.

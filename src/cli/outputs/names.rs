@@ -33,13 +33,13 @@ impl Claims {
         let texts = self.result.iter().filter(|_| !has_rows);
         let mut texts = texts.chain(&self.duplicates);
         if let Some(path) = texts.find(|path| is_table(path)) {
-            return Err(Error::Usage {
-                what: format!(
+            return Err(Error::usage(
+                format!(
                     "{}: what goes here is text, which is no Parquet file",
                     path.display()
                 ),
-                advice: "give it another name".into(),
-            });
+                "give it another name",
+            ));
         }
         if !talk.quiet {
             let lines = self.result.iter().chain(&self.duplicates);

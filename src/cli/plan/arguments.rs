@@ -126,12 +126,9 @@ impl PlanArguments {
         if as_asked(Selection::union()) == Selection::union() {
             return Ok(selection);
         }
-        Err(Error::Usage {
-            what:
-                "--operation: overlaps counts lines, so it takes no option about how they are written"
-                    .into(),
-            advice: "leave out --which, --count-files, --count, --all, --repeats and --order"
-                .into(),
-        })
+        Err(Error::usage(
+            "--operation: overlaps counts lines, so it takes no option about how they are written",
+            "leave out --which, --count-files, --count, --all, --repeats and --order",
+        ))
     }
 }

@@ -130,10 +130,10 @@ pub(super) fn plan_for_shapes(
     options: &Options,
 ) -> Result<Plan> {
     if arguments.lines.len() < selection.least_sides() {
-        return Err(Error::Usage {
-            what: "--lines: only one input given".to_owned(),
-            advice: "give the number of lines of each input, such as --lines 5e9,5e9".to_owned(),
-        });
+        return Err(Error::usage(
+            "--lines: only one input given",
+            "give the number of lines of each input, such as --lines 5e9,5e9",
+        ));
     }
     let shape = |&lines: &u64| InputShape {
         bytes: Some(lines.saturating_mul(arguments.line_bytes)),

@@ -56,10 +56,10 @@ impl Page {
     /// thread for the recording, [`Error::Usage`] for a standard stream.
     fn open(path: &Path, interrupt: &Interrupt) -> Result<Self> {
         if path == Path::new("-") {
-            return Err(Error::Usage {
-                what: "--report: cannot write to a stream".to_owned(),
-                advice: "name a file, such as run.html".to_owned(),
-            });
+            return Err(Error::usage(
+                "--report: cannot write to a stream",
+                "name a file, such as run.html",
+            ));
         }
         Ok(Self {
             path: path.display().to_string(),

@@ -169,10 +169,10 @@ impl SideArguments {
         if by_number == Selection::intersection() {
             return Ok(operation.selection());
         }
-        Err(Error::Usage {
-            what: "--operation: only intersect takes --at-least, --at-most and --exactly".into(),
-            advice: "leave them out".into(),
-        })
+        Err(Error::usage(
+            "--operation: only intersect takes --at-least, --at-most and --exactly",
+            "leave them out",
+        ))
     }
 
     /// The lines that are asked for: without an option, those of every file.

@@ -75,13 +75,13 @@ fn find(
     let result = outputs.require_result()?;
     let is_table = request.set.output.as_deref().is_some_and(is_table);
     if is_table && request.set.count_only {
-        return Err(Error::Usage {
-            what: format!(
+        return Err(Error::usage(
+            format!(
                 "{}: --count-only cannot write a Parquet file",
                 result.name()
             ),
-            advice: "leave out --count-only, or give the output another name".into(),
-        });
+            "leave out --count-only, or give the output another name",
+        ));
     }
     if request.set.count_only {
         let stats = select(sources, request.selection, options, &mut CountSink)?;

@@ -17,8 +17,8 @@ pub(super) fn find_rows(
     _options: &Options,
     result: &ResultFile,
 ) -> Result<Stats> {
-    Err(Error::Usage {
-        what: format!("{}: this build cannot write Parquet", result.name()),
-        advice: "build outset with --features parquet, or give the output another name".into(),
-    })
+    Err(Error::usage(
+        format!("{}: this build cannot write Parquet", result.name()),
+        "build outset with --features parquet, or give the output another name",
+    ))
 }

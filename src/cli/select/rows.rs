@@ -178,10 +178,7 @@ impl Observer for ExpectingCopy {
 }
 
 fn usage(result: &ResultFile, what: &str, advice: &str) -> Result<Stats> {
-    Err(Error::Usage {
-        what: format!("{}: {what}", result.name()),
-        advice: advice.into(),
-    })
+    Err(Error::usage(format!("{}: {what}", result.name()), advice))
 }
 
 /// The numbers of the rows on temporary disk: each as the difference to the one before it, in groups of seven bits.

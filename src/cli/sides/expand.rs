@@ -63,12 +63,10 @@ fn add(path: PathBuf, files: &mut Names) -> Result<()> {
         }
     }
     if files.len() == before && files.fit() {
-        return Err(Error::Usage {
-            what: format!("{}: this directory has no files to read", path.display()),
-            advice:
-                "name a directory that has some (files whose names begin with . or _ do not count)"
-                    .into(),
-        });
+        return Err(Error::usage(
+            format!("{}: this directory has no files to read", path.display()),
+            "name a directory that has some (files whose names begin with . or _ do not count)",
+        ));
     }
     Ok(())
 }
@@ -150,11 +148,10 @@ fn matching(pattern: &Path, files: &mut Names) -> Result<Vec<PathBuf>> {
     // What stands behind a wildcard need not be everywhere.
     found.retain(|path| fs::symlink_metadata(path).is_ok());
     if found.is_empty() && files.fit() {
-        return Err(Error::Usage {
-            what: format!("{}: this pattern matches no file", pattern.display()),
-            advice: "check it against the names there (those that begin with . or _ do not count)"
-                .into(),
-        });
+        return Err(Error::usage(
+            format!("{}: this pattern matches no file", pattern.display()),
+            "check it against the names there (those that begin with . or _ do not count)",
+        ));
     }
     Ok(found)
 }
@@ -166,9 +163,11 @@ fn matching_in(
     text: &str,
     files: &mut Names,
 ) -> Result<Vec<PathBuf>> {
-    let refused = |reason: &str| Error::Usage {
-        what: format!("{}: is not a pattern: {reason}", pattern.display()),
-        advice: "correct it, or name the directory instead to read all files below it".into(),
+    let refused = |reason: &str| {
+        Error::usage(
+            format!("{}: is not a pattern: {reason}", pattern.display()),
+            "correct it, or name the directory instead to read all files below it",
+        )
     };
     if text.contains("**") {
         return Err(refused("** has no meaning here"));

@@ -77,10 +77,10 @@ impl InputArguments {
         if self.lists().any(|list| list == Path::new(STDIN))
             && self.sides.iter().filter(is_stdin).count() > 1
         {
-            return Err(Error::Usage {
-                what: "-: standard input was named twice".into(),
-                advice: "name it once, because it can only be read once".into(),
-            });
+            return Err(Error::usage(
+                "-: standard input was named twice",
+                "name it once, because it can only be read once",
+            ));
         }
         let mut names = Names::new(&self.machine.options(&Interrupt::new()));
         let sides = self.sides.iter();

@@ -15,8 +15,8 @@ pub(super) fn check_part(path: &Path) -> Result<()> {
     if path != Path::new(STDIN) {
         return Ok(());
     }
-    Err(Error::Usage {
-        what: "-: a side of several files cannot include standard input".into(),
-        advice: "give it as a side of its own, or copy it to a file".into(),
-    })
+    Err(Error::usage(
+        "-: a side of several files cannot include standard input",
+        "give it as a side of its own, or copy it to a file",
+    ))
 }

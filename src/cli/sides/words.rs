@@ -75,11 +75,10 @@ impl InputArguments {
             2 => "two".to_owned(),
             more => numbers::grouped(more as u64),
         };
-        Err(Error::Usage {
-            what: format!("--side {}: is one side of {number} files", named(words)),
-            advice: "give each side a --side of its own, such as --side A --side B, or give the files without --side"
-                .into(),
-        })
+        Err(Error::usage(
+            format!("--side {}: is one side of {number} files", named(words)),
+            "give each side a --side of its own, such as --side A --side B, or give the files without --side",
+        ))
     }
 
     /// Refuses FILEs that are not there and look like a pattern, or like the name of a result.

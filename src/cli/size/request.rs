@@ -44,13 +44,13 @@ impl Request {
             (None, Some(bytes), Some(fpr), None) => Self::MemoryAndRate(bytes, fpr),
             (None, Some(bytes), None, Some(bits)) => Self::MemoryAndBits(bytes, bits),
             (_, _, Some(_), Some(_)) => {
-                return Err(usage(
+                return Err(Error::usage(
                     "size: both --max-fpr and --bits-per-key given",
                     "give only one: each follows from the other",
                 ));
             }
             (Some(_), Some(_), ..) => {
-                return Err(usage(
+                return Err(Error::usage(
                     "size: --lines, --memory and a rate or bits per key given",
                     "leave one out: it follows from the other two",
                 ));
@@ -94,7 +94,7 @@ impl Request {
         if bits < MOST_BITS {
             return Ok(());
         }
-        Err(usage(
+        Err(Error::usage(
             "size: more than 2^63 bits, larger than any machine's memory",
             "give fewer lines, fewer bits or less memory",
         ))
@@ -121,7 +121,7 @@ fn check_values(arguments: &SizeArguments) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(usage(&format!("{what} given"), advice))
+    Err(Error::usage(format!("{what} given"), advice))
 }
 
 /// As many hashes as the one kind has; without a kind, the answer says which have fewer.
@@ -133,8 +133,8 @@ fn check_hashes(arguments: &SizeArguments) -> Result<()> {
     if hashes <= most {
         return Ok(());
     }
-    Err(usage(
-        &format!("--hashes: {hashes} given, but a {kind} filter uses at most {most}"),
+    Err(Error::usage(
+        format!("--hashes: {hashes} given, but a {kind} filter uses at most {most}"),
         "give fewer, or --kind classic",
     ))
 }
@@ -158,12 +158,5 @@ fn too_few(arguments: &SizeArguments) -> Error {
             "add --lines and --max-fpr, or --lines and --memory",
         ),
     };
-    usage(what, advice)
-}
-
-fn usage(what: &str, advice: &str) -> Error {
-    Error::Usage {
-        what: what.to_owned(),
-        advice: advice.to_owned(),
-    }
+    Error::usage(what, advice)
 }

@@ -161,12 +161,14 @@ impl StoredFilter {
     /// found. A CR may be stripped of lines that are looked up where none was stripped of those that were inserted.
     pub(crate) fn check_reading(&self, format: LineFormat, key_form: KeyForm) -> Result<()> {
         let stored = self.header.format;
-        let refuse = |what: &str, advice: String| Error::Usage {
-            what: format!(
-                "{}: this filter was built with other {what}",
-                self.path.display()
-            ),
-            advice,
+        let refuse = |what: &str, advice: String| {
+            Error::usage(
+                format!(
+                    "{}: this filter was built with other {what}",
+                    self.path.display()
+                ),
+                advice,
+            )
         };
         if stored.terminator != format.terminator {
             let advice = if stored.terminator == 0 {
@@ -189,10 +191,9 @@ impl StoredFilter {
     /// Refuses a filter that cannot be added to this one.
     pub(crate) fn check_alike(&self, other: &Self) -> Result<()> {
         let name = |error| match error {
-            Error::Usage { what, advice } => Error::Usage {
-                what: format!("{}: {what}", other.path.display()),
-                advice,
-            },
+            Error::Usage { what, advice } => {
+                Error::usage(format!("{}: {what}", other.path.display()), advice)
+            }
             error => error,
         };
         check_alike((self.shape(), self.rules()), (other.shape(), other.rules())).map_err(name)

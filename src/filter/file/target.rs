@@ -45,13 +45,13 @@ impl FilterTarget {
     pub fn open(path: &Path, interrupt: &Interrupt) -> Result<Self> {
         // Written through the stream, the new filter would stand behind the old one.
         if is_appended_to(path) {
-            return Err(Error::Usage {
-                what: format!(
+            return Err(Error::usage(
+                format!(
                     "{}: standard output or standard error appends to this filter",
                     path.display()
                 ),
-                advice: "redirect it to another file".into(),
-            });
+                "redirect it to another file",
+            ));
         }
         Ok(Self {
             path: path.to_owned(),

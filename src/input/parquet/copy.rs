@@ -117,13 +117,13 @@ impl RowCopy {
                     file: Arc::new(file),
                 })
             }
-            _ => Err(Error::Usage {
-                what: format!(
+            _ => Err(Error::usage(
+                format!(
                     "{}: is not a Parquet file, so it has no rows for a .parquet output",
                     path.display()
                 ),
-                advice: "put a Parquet file first, or give the output another name".into(),
-            }),
+                "put a Parquet file first, or give the output another name",
+            )),
         }
     }
 

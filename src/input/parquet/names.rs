@@ -22,7 +22,7 @@ pub(super) fn find(
 ) -> Result<usize> {
     let usage = |what: String, advice: String| {
         let what = format!("{}: {what}", name.display());
-        Err(Error::Usage { what, advice })
+        Err(Error::usage(what, advice))
     };
     let found = match field {
         Field::Number(number) => such(schema, |leaf| {

@@ -94,14 +94,13 @@ impl Table {
             .keys
             .filter(|keys| !keys.fields_of(number).is_empty())
         else {
-            return Err(Error::Usage {
-                what: format!(
+            return Err(Error::usage(
+                format!(
                     "{}: is a Parquet file, but no column is named",
                     name.display()
                 ),
-                advice: "add `keys` COLUMN, or `decompress: false` to read its bytes as lines"
-                    .into(),
-            });
+                "add `keys` COLUMN, or `decompress: false` to read its bytes as lines",
+            ));
         };
         let metadata = read_footer(file, size, name, opening.memory_bytes)?;
         Self::new(file, size, name, &metadata, keys, number, opening)
@@ -119,13 +118,13 @@ impl Table {
         let schema = metadata.file_metadata().schema_descr();
         let fields = keys.fields_of(number);
         if keys.syntax == Syntax::Whole && fields.len() > 1 {
-            return Err(Error::Usage {
-                what: format!(
+            return Err(Error::usage(
+                format!(
                     "{}: several key columns need `Syntax::Csv` or `Syntax::Delimited(b'\\t')` to separate them",
                     name.display()
                 ),
-                advice: "add one of these, or name a single column".into(),
-            });
+                "add one of these, or name a single column",
+            ));
         }
         let found: Vec<usize> = fields
             .iter()
@@ -234,14 +233,14 @@ impl Table {
 /// A column of the key, if it can be one.
 fn key_column(column: ColumnDescPtr, name: &Path) -> Result<KeyColumn> {
     let refuse = |what: &str| {
-        Err(Error::Usage {
-            what: format!(
+        Err(Error::usage(
+            format!(
                 "{}: column {} {what}",
                 name.display(),
                 column.path().string()
             ),
-            advice: "name a column of text, binary, numbers, dates or times".into(),
-        })
+            "name a column of text, binary, numbers, dates or times",
+        ))
     };
     if column.max_rep_level() > 0 {
         return refuse("is a list: a row may have several values");
@@ -289,13 +288,15 @@ fn header(
     for (place, column) in columns.iter().enumerate() {
         let text = column.column.path().string();
         let written = writing.field(place, false, text.as_bytes(), &mut record);
-        written.map_err(|why| Error::Usage {
-            what: format!(
-                "{}: the name of column {text} {}",
-                name.display(),
-                why.describe().0
-            ),
-            advice: "give a different format".into(),
+        written.map_err(|why| {
+            Error::usage(
+                format!(
+                    "{}: the name of column {text} {}",
+                    name.display(),
+                    why.describe().0
+                ),
+                "give a different format",
+            )
         })?;
     }
     writing.end(&mut record);

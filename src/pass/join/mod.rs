@@ -152,7 +152,7 @@ fn spawn_sweeper<'scope>(
     joined: Receiver<Bucket>,
 ) -> Result<()> {
     threads::spawn(scope, "sweep", move || {
-        for bucket in joined {
+        for bucket in &joined {
             fail_point!("sweep-thread");
             bucket.discard(run.space);
         }

@@ -56,10 +56,10 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
         } else {
             "records with a count"
         };
-        return Err(Error::Usage {
-            what: format!("{OF_STRATEGY}memory cannot write {written}"),
-            advice: "choose partition, or leave out `of_records`".into(),
-        });
+        return Err(Error::usage(
+            format!("{OF_STRATEGY}memory cannot write {written}"),
+            "choose partition, or leave out `of_records`",
+        ));
     }
     let has_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
     let set_bytes =

@@ -78,10 +78,10 @@ pub(in crate::plan) fn refuse_pipes(sized: &SizedJob, read_twice: &[usize]) -> R
     if !read_twice.iter().any(is_pipe) || job.strategy == Some(Strategy::Sieve) {
         return Ok(());
     }
-    Err(Error::Usage {
-        what: format!("{OF_STRATEGY}sieve would copy the pipe, to read it twice"),
-        advice: "choose partition, or leave the choice to auto".into(),
-    })
+    Err(Error::usage(
+        format!("{OF_STRATEGY}sieve would copy the pipe, to read it twice"),
+        "choose partition, or leave the choice to auto",
+    ))
 }
 
 /// Makes the layout for spilling and joining lines that are `survivors` at most, beside a second filter of

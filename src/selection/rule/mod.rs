@@ -279,10 +279,7 @@ fn push_number(label: &mut ArrayVec<u8, 24>, mut number: u64) {
 }
 
 fn usage<T>(what: String, advice: &str) -> Result<T> {
-    Err(Error::Usage {
-        what,
-        advice: advice.into(),
-    })
+    Err(Error::usage(what, advice))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! What becomes of the others when one fails: they end, too, and the first error is the one that is reported.
 
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::{BLOCK, Size, Store, explore, place};
 use crate::Error;
@@ -60,24 +59,6 @@ fn j2_a_filling_that_was_stopped_ends() {
         store.interrupt.stop();
         let error = store.fill(&LINES).unwrap_err();
         assert!(matches!(error, Error::Interrupted), "{error}");
-        check_rest(store);
-    });
-}
-
-#[test]
-fn j2_a_worker_that_panics_ends_the_filling() {
-    let place = place();
-    let mut size = Size::new(&place, 3);
-    // Without the hook, which would print a schedule each time.
-    size.panics = Some(|number| {
-        if number == 20 {
-            resume_unwind(Box::new("planned"));
-        }
-    });
-    explore("a worker that panics", Time::Passes, move || {
-        let store = Store::new(&size);
-        let panic = catch_unwind(AssertUnwindSafe(|| store.fill(&LINES))).unwrap_err();
-        assert_eq!(panic.downcast_ref(), Some(&"planned"));
         check_rest(store);
     });
 }

@@ -10,8 +10,7 @@ use crate::spill::loads::{self, LoadQueue};
 use crate::spill::reader::BucketReader;
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::model::Time;
-use crate::sys::sync::thread;
-use crate::sys::threads;
+use crate::sys::threads::Workers;
 
 const LINES: Range<usize> = 0..30;
 
@@ -19,28 +18,23 @@ const LINES: Range<usize> = 0..30;
 fn read_all(store: &Store, buckets: &[Bucket], gives_up: bool) -> Vec<usize> {
     let queue = Mutex::new(buckets.iter().collect::<Vec<_>>());
     let found = Mutex::new(Vec::new());
-    let (queue, found) = (&queue, &found);
     let failure = FirstFailure::default();
     let share = |loads: &LoadQueue| {
-        thread::scope(|scope| {
-            for _ in 0..2 {
-                let read = move || {
-                    let rules = store.read_rules();
-                    let budget = MemoryBudget::new(rules.memory_bytes(), 0);
-                    let mut reader = BucketReader::new(loads, &budget, rules).unwrap();
-                    loop {
-                        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-                        let Some(bucket) = next else {
-                            return;
-                        };
-                        if gives_up {
-                            reader.read_while(bucket, |_| Ok(false)).unwrap();
-                        }
-                        let numbers = numbers_in(&mut reader, bucket);
-                        found.lock().unwrap().extend(numbers);
-                    }
+        Workers::new(2).run(&failure, |found_work| {
+            found_work();
+            let rules = store.read_rules();
+            let budget = MemoryBudget::new(rules.memory_bytes(), 0);
+            let mut reader = BucketReader::new(loads, &budget, rules)?;
+            loop {
+                let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                let Some(bucket) = next else {
+                    return Ok(());
                 };
-                threads::spawn(scope, "read", read).unwrap();
+                if gives_up {
+                    reader.read_while(bucket, |_| Ok(false))?;
+                }
+                let numbers = numbers_in(&mut reader, bucket);
+                found.lock().unwrap().extend(numbers);
             }
         });
     };

@@ -11,7 +11,7 @@ use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::channel::{Sender, bounded};
 use crate::sys::sync::model::Time;
 use crate::sys::sync::thread;
-use crate::sys::threads;
+use crate::sys::threads::{self, Workers};
 
 /// Buckets of both inputs with the same number.
 type Group = (Bucket, Bucket);
@@ -55,22 +55,20 @@ fn join_and_sweep(size: &Size) {
     let share = |loads: &LoadQueue| {
         thread::scope(|scope| {
             let (joined, to_remove) = bounded::<Bucket>(1);
-            let sweep = || {
-                for bucket in to_remove {
+            let sweep = move || {
+                for bucket in &to_remove {
                     bucket.discard(&store.space);
                 }
             };
             threads::spawn(scope, "sweep", sweep).unwrap();
-            for _ in 0..2 {
-                let joined = joined.clone();
-                let work = move || {
-                    let rules = store.read_rules();
-                    let budget = MemoryBudget::new(rules.memory_bytes(), 0);
-                    let reader = BucketReader::new(loads, &budget, rules).unwrap();
-                    join(reader, queue, found, &joined);
-                };
-                threads::spawn(scope, "join", work).unwrap();
-            }
+            Workers::new(2).run(&failure, |found_work| {
+                found_work();
+                let rules = store.read_rules();
+                let budget = MemoryBudget::new(rules.memory_bytes(), 0);
+                let reader = BucketReader::new(loads, &budget, rules)?;
+                join(reader, queue, found, &joined);
+                Ok(())
+            });
         });
     };
     loads::with_queue(&store.space, 4, &failure, share);

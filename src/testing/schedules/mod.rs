@@ -10,6 +10,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+mod belt;
 mod engine;
 mod failing;
 mod filling;
@@ -21,6 +22,7 @@ mod pool;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
@@ -39,10 +41,9 @@ use crate::spill::fill::{FillRules, fill};
 use crate::spill::pool::BlockPool;
 use crate::spill::reader::{BucketReader, ReadRules};
 use crate::spill::writer::BucketWriter;
-use crate::sys::first_error::{FirstFailure, PanicAlarm};
+use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::model::{Time, set_time};
-use crate::sys::sync::thread;
-use crate::sys::threads;
+use crate::sys::threads::{STACK_BYTES, Workers};
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
 
@@ -74,7 +75,7 @@ fn explore(name: &str, time: Time, body: impl Fn() + Send + Sync + 'static) {
         Box::new(by_priority),
     ] {
         let mut config = Config::new();
-        config.stack_size = threads::STACK_BYTES;
+        config.stack_size = STACK_BYTES;
         config.silence_warnings = true;
         let body = Arc::clone(&body);
         Runner::new(scheduler, config).run(move || body());
@@ -102,8 +103,6 @@ struct Size {
     memory_blocks: u64,
     /// The cap on temporary disk.
     disk_bytes: u64,
-    /// What is done before the line with a number is appended.
-    panics: Option<fn(usize)>,
 }
 
 impl Size {
@@ -116,7 +115,6 @@ impl Size {
             pool_blocks,
             memory_blocks: pool_blocks,
             disk_bytes: u64::MAX,
-            panics: None,
         }
     }
 }
@@ -169,16 +167,11 @@ impl Store {
         };
         fill(rules, |writer| {
             let failure = FirstFailure::default();
-            thread::scope(|scope| {
-                for worker in 0..2 {
-                    let failure = &failure;
-                    let numbers = numbers.clone().skip(worker).step_by(2);
-                    let body = move || {
-                        let _alarm = PanicAlarm(failure);
-                        failure.record(self.append(writer, numbers));
-                    };
-                    failure.record(threads::spawn(scope, "work", body));
-                }
+            let next = AtomicUsize::new(0);
+            Workers::new(2).run(&failure, |found_work| {
+                found_work();
+                let worker = next.fetch_add(1, Ordering::Relaxed);
+                self.append(writer, numbers.clone().skip(worker).step_by(2))
             });
             failure.into_result()
         })
@@ -193,11 +186,6 @@ impl Store {
         let mut to_buckets = ToBuckets::new(writer, self.hasher);
         let texts: Vec<(usize, Vec<u8>)> = numbers.map(|number| (number, line(number))).collect();
         for group in texts.chunks(3) {
-            if let Some(panics) = self.size.panics {
-                for (number, _) in group {
-                    panics(*number);
-                }
-            }
             let lines: Vec<&[u8]> = group.iter().map(|(_, text)| &text[..]).collect();
             let mut hashes = Vec::new();
             self.hasher.hash_batch(&lines, &mut hashes);

@@ -105,7 +105,7 @@ fn buckets_take_and_writers_put(buckets: u64, capacity: u64) {
         for _ in 0..2 {
             let inbox = inbox.clone();
             let write = move || {
-                for block in inbox {
+                for block in &inbox {
                     watched.put(block);
                 }
             };

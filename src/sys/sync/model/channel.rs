@@ -38,17 +38,15 @@ struct State<T> {
 }
 
 impl<T> Shared<T> {
-    /// Waits for a change, and returns the state after it.
-    fn wait<'a>(&self, state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
-        self.changed.wait(state)
-    }
-
-    /// Waits for a change or for the limit; the flag says whether the time ran out.
-    fn wait_timeout<'a>(
+    /// Waits for a change, or for the limit if there is one; the flag says whether the time ran out.
+    fn wait<'a>(
         &self,
         state: MutexGuard<'a, State<T>>,
-        limit: Duration,
+        limit: Option<Duration>,
     ) -> (MutexGuard<'a, State<T>>, bool) {
+        let Some(limit) = limit else {
+            return (self.changed.wait(state), false);
+        };
         let waited = self.changed.wait_timeout(state, limit);
         waited.unwrap_or_else(PoisonError::into_inner)
     }
@@ -82,11 +80,8 @@ pub(crate) struct Sender<T>(Arc<Shared<T>>);
 
 impl<T> Sender<T> {
     pub(crate) fn send(&self, message: T) -> Result<(), SendError<T>> {
-        let mut state = self.0.state.acquire();
-        while state.receivers > 0 && state.queue.len() >= state.room {
-            state = self.0.wait(state);
-        }
-        self.push(state, message).map_err(SendError)
+        self.push(message, None)
+            .map_err(|failed| SendError(failed.into_inner()))
     }
 
     pub(crate) fn send_timeout(
@@ -94,16 +89,7 @@ impl<T> Sender<T> {
         message: T,
         limit: Duration,
     ) -> Result<(), SendTimeoutError<T>> {
-        let mut state = self.0.state.acquire();
-        let mut is_over = false;
-        while state.receivers > 0 && state.queue.len() >= state.room {
-            if is_over {
-                return Err(SendTimeoutError::Timeout(message));
-            }
-            (state, is_over) = self.0.wait_timeout(state, limit);
-        }
-        self.push(state, message)
-            .map_err(SendTimeoutError::Disconnected)
+        self.push(message, Some(limit))
     }
 
     /// Whether all messages were taken.
@@ -111,10 +97,18 @@ impl<T> Sender<T> {
         self.0.state.acquire().queue.is_empty()
     }
 
-    /// Appends a message for which there is room; gives it back if there are no receivers.
-    fn push(&self, mut state: MutexGuard<'_, State<T>>, message: T) -> Result<(), T> {
+    /// Appends a message; waits for room, for as long as `limit` if there is one.
+    fn push(&self, message: T, limit: Option<Duration>) -> Result<(), SendTimeoutError<T>> {
+        let mut state = self.0.state.acquire();
+        let mut is_over = false;
+        while state.receivers > 0 && state.queue.len() >= state.room {
+            if is_over {
+                return Err(SendTimeoutError::Timeout(message));
+            }
+            (state, is_over) = self.0.wait(state, limit);
+        }
         if state.receivers == 0 {
-            return Err(message);
+            return Err(SendTimeoutError::Disconnected(message));
         }
         state.queue.push_back(message);
         drop(state);
@@ -153,18 +147,7 @@ impl<T> Receiver<T> {
     }
 
     pub(crate) fn recv(&self) -> Result<T, RecvError> {
-        let mut state = self.0.state.acquire();
-        loop {
-            if let Some(message) = state.queue.pop_front() {
-                drop(state);
-                self.0.changed.notify_all();
-                return Ok(message);
-            }
-            if state.senders == 0 {
-                return Err(RecvError);
-            }
-            state = self.0.wait(state);
-        }
+        self.receive(None).map_err(|_| RecvError)
     }
 
     /// A message that is there already; never waits.
@@ -184,6 +167,11 @@ impl<T> Receiver<T> {
     }
 
     pub(crate) fn recv_timeout(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
+        self.receive(Some(limit))
+    }
+
+    /// The next message; waits for it, for as long as `limit` if there is one.
+    fn receive(&self, limit: Option<Duration>) -> Result<T, RecvTimeoutError> {
         let mut state = self.0.state.acquire();
         let mut is_over = false;
         loop {
@@ -198,7 +186,7 @@ impl<T> Receiver<T> {
             if is_over {
                 return Err(RecvTimeoutError::Timeout);
             }
-            (state, is_over) = self.0.wait_timeout(state, limit);
+            (state, is_over) = self.0.wait(state, limit);
         }
     }
 }
@@ -234,16 +222,7 @@ impl<T> fmt::Debug for Receiver<T> {
 
 impl<'a, T> IntoIterator for &'a Receiver<T> {
     type Item = T;
-    type IntoIter = Messages<&'a Receiver<T>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        Messages(self)
-    }
-}
-
-impl<T> IntoIterator for Receiver<T> {
-    type Item = T;
-    type IntoIter = Messages<Receiver<T>>;
+    type IntoIter = Messages<'a, T>;
 
     fn into_iter(self) -> Self::IntoIter {
         Messages(self)
@@ -251,17 +230,9 @@ impl<T> IntoIterator for Receiver<T> {
 }
 
 /// Yields messages until there are no more senders; waits for each.
-pub(crate) struct Messages<R>(R);
+pub(crate) struct Messages<'a, T>(&'a Receiver<T>);
 
-impl<T> Iterator for Messages<&Receiver<T>> {
-    type Item = T;
-
-    fn next(&mut self) -> Option<T> {
-        self.0.recv().ok()
-    }
-}
-
-impl<T> Iterator for Messages<Receiver<T>> {
+impl<T> Iterator for Messages<'_, T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
