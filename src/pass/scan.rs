@@ -56,8 +56,8 @@ pub(crate) fn scan<W: Worker>(
     scan_in(run, phase, input, room, new_worker)
 }
 
-/// As [`scan`], with what `spare` has left for long lines where that is more than the plan's room
-/// for them. Nothing else must want it during the scan.
+/// Works as [`scan`], with what `spare` has left for long lines where that is more than the plan's room for them.
+/// Nothing else must want it during the scan.
 pub(crate) fn scan_with_room<W: Worker>(
     run: &Run<'_>,
     phase: &Phase<'_>,
@@ -78,7 +78,7 @@ pub(crate) fn scan_with_room<W: Worker>(
     )
 }
 
-/// A scan whose long lines have `long_budget`. In the order of the steps in the module's head.
+/// Runs a scan whose long lines have `long_budget`. In the order of the steps in the module's head.
 fn scan_in<W: Worker>(
     run: &Run<'_>,
     phase: &Phase<'_>,
@@ -165,7 +165,7 @@ fn read_ahead<W: Worker>(
     });
 }
 
-/// The failure of a scan whose threads have ended, if it failed.
+/// Returns the failure of a scan whose threads have ended, if it failed.
 pub(super) fn end(run: &Run<'_>, input: &Input, failure: PlacedFailure) -> Result<()> {
     let opening = PieceOpening {
         terminator: run.options.format.terminator,

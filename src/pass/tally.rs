@@ -105,7 +105,7 @@ pub(super) struct Tally<'a> {
     bad_records: AtomicU64,
     /// Blank lines and comments.
     passed_over: AtomicU64,
-    /// The same as [`Counts::first_bad`].
+    /// The first bad record, as in [`Counts`].
     first_bad: OnceLock<(Bad, usize)>,
 }
 

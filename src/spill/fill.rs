@@ -2,9 +2,9 @@
 //!
 //! *Owns:* the writer threads and the way from a [`BucketWriter`] to sealed [`Bucket`]s.
 //!
-//! 1. The calling thread sets one block of the pool aside for each bucket, and starts the first writer. A writer that leaves
-//!    blocks waiting starts the next one: as many are written at a time as the disk is slower than the workers, up to
-//!    [`FillRules::writers`].
+//! 1. The calling thread sets one block of the pool aside for each bucket, and starts the first writer. A writer that
+//!    leaves blocks waiting starts the next one: as many are written at a time as the disk is slower than the
+//!    workers, up to [`FillRules::writers`].
 //! 2. It calls `work` with the [`BucketWriter`]. Any number of threads may append through it meanwhile;
 //!    they send full blocks to the writers.
 //! 3. When `work` returns, it flushes the open blocks and seals the buckets. That drops the sender: the
@@ -31,23 +31,23 @@ use crate::sys::first_error::FirstFailure;
 use crate::sys::threads::{self, Team};
 use crate::temp::space::TempSpace;
 
-/// What one filling needs; the same for all its threads.
+/// The needs of one filling; the same for all its threads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FillRules<'a> {
-    /// Where the bucket files go.
+    /// The temporary space that the bucket files go to.
     pub(crate) space: &'a TempSpace,
-    /// Where blocks come from. It may hold blocks of earlier stores.
+    /// The source of blocks. It may hold blocks of earlier stores.
     pub(crate) pool: &'a BlockPool,
     /// Run, store and split level; the bucket and the number are filled in for each block.
     pub(crate) address: Address,
-    /// How many buckets, at least 1: the range of `bucket` in [`BucketWriter::append`].
+    /// The number of buckets, at least 1: the range of `bucket` in [`BucketWriter::append`].
     pub(crate) buckets: u32,
-    /// The most threads that write full blocks. With 0, the thread that fills a block writes it: so does a split where many
-    /// workers join, or whose parts stay in memory.
+    /// The most threads that write full blocks. With 0, the thread that fills a block writes it: so does a split
+    /// where many workers join, or whose parts stay in memory.
     pub(crate) writers: usize,
-    /// Whether the lines have ordinals, which are kept behind them.
+    /// True if the lines have ordinals, which are kept behind them.
     pub(crate) has_ordinals: bool,
-    /// Where the keys of the lines are, if they are records.
+    /// The columns that the keys of the lines are in, if these are records.
     pub(crate) columns: Option<&'a Arc<Columns>>,
     /// Takes all blocks; the sealed buckets then have counts and no lines. Not for lines with ordinals. `None`: blocks
     /// are held in memory or written to `space`.

@@ -48,12 +48,12 @@ pub(super) struct FullBlock {
     length: usize,
     /// The file of the bucket.
     file: SpillPath,
-    /// Where the block begins in the file, in bytes: its number times the size of a block.
+    /// The offset of the block in the file, in bytes: its number times the size of a block.
     offset: u64,
 }
 
 impl FullBlock {
-    /// The buffer, to be put back into the pool, whether the block was written or not.
+    /// Gives the buffer back, to be put back into the pool, whether the block was written or not.
     pub(super) fn into_buffer(self) -> Buffer {
         self.buffer
     }
@@ -86,7 +86,7 @@ pub(crate) struct BucketWriter<'a> {
 }
 
 impl<'a> BucketWriter<'a> {
-    /// A writer into empty buckets. Full blocks go to `outbox`; without one, the thread that fills a block
+    /// Makes a writer into empty buckets. Full blocks go to `outbox`; without one, the thread that fills a block
     /// writes it.
     pub(super) fn new(
         rules: FillRules<'a>,
@@ -118,12 +118,12 @@ impl<'a> BucketWriter<'a> {
         self.parts.into_iter().enumerate().map(seal).collect()
     }
 
-    /// How many buckets there are.
+    /// Counts the buckets.
     pub(crate) fn buckets(&self) -> u32 {
         self.rules.buckets
     }
 
-    /// The split level of the buckets.
+    /// Returns the split level of the buckets.
     pub(crate) fn level(&self) -> u32 {
         self.rules.address.level
     }
@@ -224,7 +224,7 @@ impl<'a> BucketWriter<'a> {
         Ok(())
     }
 
-    /// The open block of a bucket, with room for `bytes` more: the present one, or an empty one after the
+    /// Returns the open block of a bucket, with room for `bytes` more: the present one, or an empty one after the
     /// present one was held or written. `bytes` must fit an empty block.
     fn room<'p>(&self, part: &'p mut Part, bucket: u32, bytes: usize) -> Result<&'p mut OpenBlock> {
         let is_full = part
@@ -264,7 +264,7 @@ impl<'a> BucketWriter<'a> {
         Ok(())
     }
 
-    /// An empty block in `buffer` for a bucket: a short one, once, as soon as full blocks must be written.
+    /// Opens an empty block in `buffer` for a bucket: a short one, once, as soon as full blocks must be written.
     ///
     /// Hashes spread lines evenly, so all buckets would fill their blocks at the same time: a burst of writes that
     /// workers have to wait for, and then a time in which the disk has nothing to do. One short block for each bucket,
@@ -388,7 +388,7 @@ impl<'a> BucketWriter<'a> {
         Ok(())
     }
 
-    /// Where block `number` of `bucket` belongs.
+    /// Returns the address of block `number` of `bucket`.
     fn address(&self, bucket: u32, number: u64) -> Address {
         Address {
             bucket,

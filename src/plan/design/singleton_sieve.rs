@@ -2,9 +2,10 @@
 //!
 //! *Owns:* the design of that sieve, and its second plan. *Invariants:* as those of `design`.
 //!
-//! A singleton, a line that occurs once in all inputs together, is in exactly one side, so nothing needs to be compared
-//! to know whether it is selected. The first filter sees every line; a line that seems to have been there before goes into
-//! the second filter. In the second reading, a line that the second filter refuses occurs once for certain.
+//! A singleton, a line that occurs once in all inputs together, is in exactly one side, so nothing needs to be
+//! compared to know whether it is selected. The first filter sees every line; a line that seems to have been there
+//! before goes into the second filter. In the second reading, a line that the second filter refuses occurs once for
+//! certain.
 //!
 //! ```text
 //!  pass                 memory

@@ -11,7 +11,8 @@ fn repeated(count: u64, times: u64) -> InputShape {
     }
 }
 
-/// Plans `partition` of a selection of these inputs. Returns the bytes of the duplicate cache, and the bytes that it writes.
+/// Plans `partition` of a selection of these inputs. Returns the bytes of the duplicate cache, and the bytes that the
+/// plan writes.
 fn known(selection: Selection, inputs: &[InputShape]) -> (u64, u64) {
     let plan = plan(&Job {
         selection,

@@ -23,7 +23,7 @@ pub(crate) mod thread;
 
 use std::cell::Cell;
 
-/// What becomes of a wait with a time limit.
+/// The end of a wait with a time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Time {
     /// The limit never comes: a thread that is not woken waits forever. Shuttle reports that as a deadlock, so
@@ -46,7 +46,7 @@ pub(crate) fn set_time(time: Time) {
     TIME.set(time);
 }
 
-/// Whether time limits pass in this model run.
+/// Returns true if time limits pass in this model run.
 fn passes() -> bool {
     TIME.get() == Time::Passes
 }
