@@ -53,7 +53,7 @@ pub(crate) struct Collector<'s> {
     terminator: u8,
     /// One sink for all attempts of a run.
     shared: Arc<Mutex<Shared<'s>>>,
-    /// Puts the lines of this attempt in order, if one is asked for.
+    /// The sorter of this attempt's lines, if an order is asked for.
     sorter: Option<Sorter<'s>>,
     /// True if records begin with the number of a row and a tab, and that number alone is the answer.
     numbers_rows: bool,
@@ -66,7 +66,7 @@ struct Shared<'s> {
     sink: &'s mut dyn Sink,
     /// Lines and bytes that the sink has accepted; each line counts one byte more, for its terminator.
     written: OutputStats,
-    /// Set by the first error of the sink: it is not called again.
+    /// True after the first error of the sink: it is not called again.
     has_failed: bool,
 }
 

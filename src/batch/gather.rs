@@ -34,7 +34,7 @@ pub(crate) struct Gathered {
     hashes: Vec<u64>,
     /// The ordinals of the keys, or none.
     ordinals: Vec<u64>,
-    /// For the memory of all of these.
+    /// The memory of all of these.
     _reservation: Reservation,
 }
 

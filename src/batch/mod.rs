@@ -33,8 +33,8 @@ const RECORDS: usize = BATCH / 2;
 /// Bytes of built keys at which a batch ends: 16 KiB.
 const BUILT_BYTES: usize = 16 << 10;
 
-/// Up to [`BATCH`] lines with their hashes. It borrows the lines from the chunk or block that they came in:
-/// whatever outlives the batch must be copied. Functions that work on some of the lines take their indexes.
+/// A batch of up to [`BATCH`] lines with their hashes. It borrows the lines from the chunk or block that they came
+/// in: whatever outlives the batch must be copied. Functions that work on some of the lines take their indexes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Batch<'a> {
     /// The lines, without their terminators: what is written and spilled.
@@ -67,7 +67,7 @@ pub(crate) struct Keyed<'k> {
     pub(crate) passed_over: Option<PassedOver>,
     /// The test for a key: a record whose key fails it is as one without a key. `None` where any bytes are a key.
     pub(crate) is_key: Option<fn(&[u8]) -> bool>,
-    /// Hears of each record without a key, and of each line that is none, which is left out unless this fails.
+    /// The listener for each record without a key, and for each line that is none: they are left out unless it fails.
     pub(crate) on_bad: &'k dyn Fn(&[u8], Bad) -> Result<()>,
 }
 

@@ -14,7 +14,7 @@
 pub(crate) struct Scatter {
     /// The part of each index, in the order given.
     parts: Vec<u32>,
-    /// For each part, where its group ends in `order`; one more at the end, the number of indexes.
+    /// The end of each part's group in `order`; one more at the end, the number of indexes.
     ends: Vec<u32>,
     /// The indexes, group behind group.
     order: Vec<u32>,

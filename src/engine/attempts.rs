@@ -35,7 +35,7 @@ pub(super) struct Engine<'a> {
     pub(super) filters: StoredFilters<'a>,
     /// Copies of pipes and bucket files; outlives every attempt.
     pub(super) space: &'a TempSpace,
-    /// Counts what was passed on: once a line was, there is no second attempt.
+    /// The way to the caller's sink, which counts what was passed on: once a line was, there is no second attempt.
     pub(super) out: &'a Collector<'a>,
 }
 

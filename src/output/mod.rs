@@ -133,7 +133,7 @@ impl Sink for CountSink {
 #[derive(Debug)]
 pub struct WriteSink<W: Write + Send> {
     writer: W,
-    /// Written after each line: a line feed, or a zero byte.
+    /// The byte after each line: a line feed, or a zero byte.
     terminator: u8,
     /// The name of the writer in messages.
     target: String,

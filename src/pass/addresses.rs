@@ -86,7 +86,7 @@ impl<F: FnMut(u32)> Worker for Addresses<F> {
     }
 }
 
-/// Writes the lines of the last side that are selected.
+/// A worker that writes the lines of the last side that are selected.
 struct Answer<'a, 's> {
     /// The addresses that the other sides determine. Shared by all workers; what one changes, all see.
     told: &'a AddressSet,

@@ -169,9 +169,9 @@ pub(crate) fn filter_store(run: &Run<'_>, store: &[Bucket], shape: &FilterPlan) 
 
 /// The state of a worker of [`filter_again`].
 struct AgainWorker<'a, 'f> {
-    /// Shared by all workers.
+    /// The filter of the lines that were seen, shared by all workers.
     seen: &'a Updater<'f>,
-    /// Shared by all workers.
+    /// The filter of the lines that came again, shared by all workers.
     again: &'a Updater<'f>,
     /// Indexes of the lines of a batch that were certainly not seen before.
     new: Vec<u32>,
@@ -192,9 +192,9 @@ impl Worker for AgainWorker<'_, '_> {
 
 /// The work of [`insert`] on the lines that pass the screen.
 struct Insertion<'a, 'f> {
-    /// Shared by all workers; it has a lock for each region of the filter.
+    /// The filter, shared by all workers; it has a lock for each region.
     updater: &'a Updater<'f>,
-    /// Groups a batch by region, so that each lock is taken once.
+    /// The groups of a batch by region, so that each lock is taken once.
     scatter: Scatter,
 }
 

@@ -33,7 +33,7 @@ use crate::set::sharded::ShardedSet;
 #[derive(Debug)]
 pub(crate) struct KnownLines {
     set: ShardedSet,
-    /// Set by the first line that found no room: from then on lines are only looked up.
+    /// True after the first line that found no room: from then on lines are only looked up.
     is_full: AtomicBool,
     /// True if a line must be spilled once for each input that has it.
     tells_inputs: bool,

@@ -50,7 +50,7 @@ pub(crate) trait OrderedWorker {
 /// The output of an ordered scan. Several scans may write to one, one after the other.
 pub(crate) struct OrderedOutput<'w> {
     state: Mutex<State<'w>>,
-    /// Woken when `turn` has changed.
+    /// The signal that `turn` has changed.
     turned: Condvar,
     /// The name of the output in messages: a path, or "standard output".
     target: String,

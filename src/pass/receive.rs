@@ -258,7 +258,7 @@ impl Received {
 /// The state of a worker.
 struct Worker<'a> {
     run: &'a Run<'a>,
-    /// Counts the bytes of frames and their lines.
+    /// The phase, in which the bytes of frames and their lines are counted.
     phase: &'a Phase<'a>,
     /// The number of sides, 1 or more: the buckets of the writer are divided among them.
     sides: u32,

@@ -183,9 +183,9 @@ struct Build<'a, 'f> {
     side: u32,
     /// The filter that is fed with what enters the set, if one is.
     feed: Option<&'a Updater<'f>>,
-    /// Groups lines by region of the filter, so that each region is locked once per batch.
+    /// The groups of lines by region of the filter, so that each region is locked once per batch.
     to_filter: Scatter,
-    /// Groups them by shard of the set, for the same reason.
+    /// The groups of lines by shard of the set, for the same reason.
     to_shards: Scatter,
 }
 

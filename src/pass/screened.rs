@@ -28,7 +28,7 @@ pub(crate) trait Work {
 
 /// A worker of a scan whose lines go through a filter first.
 pub(crate) struct Screened<'a, W> {
-    /// Decides which lines pass; without one all do.
+    /// The filter that decides which lines pass; without one all do.
     screen: Option<&'a dyn Screen>,
     /// The indexes of the lines of the present batch that pass; kept for its capacity.
     passing: Vec<u32>,
@@ -92,7 +92,7 @@ mod tests {
         }
     }
 
-    /// Notes the lines, in how many batches they came, and whether the end came.
+    /// A record of the lines, of how many batches they came in, and of whether the end came.
     #[derive(Default)]
     struct Note {
         lines: Vec<Vec<u8>>,

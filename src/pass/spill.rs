@@ -60,7 +60,7 @@ pub(crate) struct Spilled {
 /// The lines of an input that are spilled, and what else is done with them. The default spills them all.
 #[derive(Default)]
 pub(crate) struct Screening<'a, 's> {
-    /// Decides which lines are spilled; without one all are.
+    /// The filter that decides which lines are spilled; without one all are.
     pub(crate) screen: Option<&'a dyn Screen>,
     /// A filter that gets the lines that are spilled.
     pub(crate) feed: Option<&'a mut Filter>,
@@ -71,8 +71,8 @@ pub(crate) struct Screening<'a, 's> {
     pub(crate) known: Option<(&'a KnownLines, usize)>,
     /// The writing of lines that the screen refuses; `None` drops them.
     pub(crate) refused: Option<Refused<'a, 's>>,
-    /// Takes the blocks of the buckets, in place of memory and temporary files. The buckets then have counts and no
-    /// lines.
+    /// The receiver of the buckets' blocks, in place of memory and temporary files. The buckets then have counts and
+    /// no lines.
     pub(crate) outlet: Option<&'a dyn Outlet>,
 }
 
@@ -199,7 +199,7 @@ impl Counts {
 
 /// The state of a worker of [`spill`], in the order in which a batch goes through it.
 struct SpillWorker<'a, 'f, 's> {
-    /// Decides which lines go on; without one all do.
+    /// The filter that decides which lines go on; without one all do.
     screen: Option<&'a dyn Screen>,
     /// Indexes of the lines of the batch that go on.
     passing: Vec<u32>,
@@ -213,10 +213,10 @@ struct SpillWorker<'a, 'f, 's> {
     known: Option<(&'a KnownLines, usize)>,
     /// The filter that gets what is spilled, if one is fed; shared by all workers.
     feed: Option<&'a Updater<'f>>,
-    /// Groups what is known and what is fed.
+    /// The groups of what is known and of what is fed.
     scatter: Scatter,
     to_buckets: ToBuckets<'a>,
-    /// Shared by all workers.
+    /// The counts, shared by all workers.
     counts: &'a Counts,
 }
 
@@ -263,13 +263,13 @@ impl Worker for SpillWorker<'_, '_, '_> {
 /// Sends lines of a batch to their buckets: for the spill pass, and for a bucket that is split. Each thread
 /// has its own, over one shared writer.
 pub(crate) struct ToBuckets<'a> {
-    /// Has a lock for each bucket.
+    /// The buckets, each with a lock.
     writer: &'a BucketWriter<'a>,
-    /// Gives the bucket number of a hash on the writer's split level.
+    /// The hasher, which gives the bucket number of a hash on the writer's split level.
     hasher: LineHasher,
     /// The buckets that lines go to: of the writer's all, or those of one side.
     buckets: Range<u32>,
-    /// Groups a batch by bucket, so that each lock is taken once a batch.
+    /// The groups of a batch by bucket, so that each lock is taken once a batch.
     scatter: Scatter,
 }
 

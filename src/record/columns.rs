@@ -27,7 +27,7 @@ pub(crate) struct Columns {
     names: Vec<Field>,
     /// The numbers of fields that have numbers: from 0, ascending.
     places: Vec<u32>,
-    /// For each of the places, its index in the key.
+    /// The index in the key of each of the places.
     order: Vec<usize>,
     /// The paths of fields of objects, in the order of the key.
     paths: Vec<json::Path>,

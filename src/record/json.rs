@@ -125,7 +125,7 @@ fn text(raw: &str) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
     }
 }
 
-/// Reads an object, and in it the value at a path of at least one name.
+/// A reader of an object, and in it of the value at a path of at least one name.
 struct Object<'p> {
     names: &'p [String],
     /// A field with this name comes first.
@@ -194,7 +194,7 @@ enum Named {
     Other,
 }
 
-/// Compares a name without a copy.
+/// A comparison of a name that makes no copy.
 struct Which<'p> {
     name: &'p str,
     plain: Option<&'p str>,

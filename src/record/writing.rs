@@ -10,7 +10,7 @@ use crate::record::{Field, Syntax, csv, json};
 pub(crate) struct Writing {
     syntax: Syntax,
     terminator: u8,
-    /// Of an object, what stands before each value.
+    /// The text before each value of an object.
     names: Vec<Vec<u8>>,
 }
 

@@ -11,7 +11,7 @@ use crate::plan::{Job, LEAST_USABLE_BYTES, least_for_any_plan};
 use crate::run::survey::{job_of_shapes, process_bytes, resident_bytes};
 use crate::size::{display_at_least, display_bytes, display_count};
 
-/// Counts the files that are listed for a run, and whether the memory limit has room for them.
+/// The files that are listed for a run, counted to find out whether the memory limit has room for them.
 #[derive(Debug)]
 pub struct Listing {
     /// A run without inputs.

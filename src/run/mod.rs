@@ -42,19 +42,19 @@ pub(crate) struct Run<'o> {
     /// Every buffer that grows with the input is reserved here. Its limit is the usable memory of the first
     /// layout and never changes.
     pub(crate) budget: MemoryBudget,
-    /// Grants the memory of decoders.
+    /// The budget that grants the memory of decoders.
     pub(crate) decoding: MemoryBudget,
     /// One key for all passes: filters and buckets of a run are made of the same hashes.
     pub(crate) hasher: LineHasher,
     /// The threads `work-N` that a pass may start.
     pub(crate) workers: Workers,
-    /// Tells the spill blocks of this run from those of any other.
+    /// A random number by which the spill blocks of this run differ from those of any other.
     id: u64,
     /// The number of the next store of buckets, so that blocks of two stores differ.
     next_store: AtomicU64,
     /// Temporary files. Outlives the run, which may be one of several attempts.
     pub(crate) space: &'o TempSpace,
-    /// Locked for a moment at the end of a phase or a pass, never per line.
+    /// The facts for the statistics. Locked for a moment at the end of a phase or a pass, never per line.
     record: Mutex<Record>,
     /// Reservations for the bookkeeping of buckets that a revision has added.
     later_buckets: Vec<Reservation>,
@@ -65,7 +65,7 @@ pub(crate) struct Run<'o> {
 pub(crate) struct Record {
     /// Phases that have ended, in the order of their ends.
     pub(crate) phases: Vec<PhaseStats>,
-    /// Written by the join.
+    /// The statistics of the join.
     pub(crate) buckets: BucketStats,
     /// The filter that was asked first, if one was built or given.
     pub(crate) filter: Option<FilterStats>,

@@ -39,7 +39,7 @@ use crate::sys::checksum;
 
 /// The bytes of a header: the fields of the table above, without a gap.
 pub(crate) const HEADER: usize = 64;
-/// Tells a block from pages that were never written, which read as zeros.
+/// The number by which a block differs from pages that were never written, which read as zeros.
 const MAGIC: u64 = u64::from_le_bytes(*b"OUTSETB1");
 
 /// The address of a block. It is not stored beside the block's offset: the reader computes it from the bucket and the
@@ -48,7 +48,7 @@ const MAGIC: u64 = u64::from_le_bytes(*b"OUTSETB1");
 pub(crate) struct Address {
     /// A random number of the run. It reveals a file that another run left or wrote to.
     pub(crate) run: u64,
-    /// Counts the fillings of a run from 0: each input, and each split of a bucket, fills a new store.
+    /// The number of the filling in its run, from 0: each input, and each split of a bucket, fills a new store.
     pub(crate) store: u32,
     /// The bucket within the store, from 0.
     pub(crate) bucket: u32,

@@ -49,8 +49,8 @@ pub(crate) struct FillRules<'a> {
     pub(crate) has_ordinals: bool,
     /// The columns that the keys of the lines are in, if these are records.
     pub(crate) columns: Option<&'a Arc<Columns>>,
-    /// Takes all blocks; the sealed buckets then have counts and no lines. Not for lines with ordinals. `None`: blocks
-    /// are held in memory or written to `space`.
+    /// The receiver of all blocks; the sealed buckets then have counts and no lines. Not for lines with ordinals.
+    /// `None`: blocks are held in memory or written to `space`.
     pub(crate) outlet: Option<&'a dyn Outlet>,
 }
 

@@ -53,7 +53,7 @@ impl Blocks {
     }
 }
 
-/// Gives the blocks of buckets, copied from the page cache or loaded ahead: the worker's side.
+/// The worker's side of reading: the source of the blocks of buckets, copied from the page cache or loaded ahead.
 #[derive(Debug)]
 pub(crate) struct Loader<'s> {
     /// The temporary space that the files are in.

@@ -42,7 +42,7 @@ pub(crate) fn in_flight(buckets: u64) -> u64 {
 /// A fixed number of blocks of one size, shared by all threads of a filling, and by the stores of a run.
 #[derive(Debug)]
 pub(crate) struct BlockPool {
-    /// Grants the blocks; freed blocks go back to it when the pool, or the bucket that holds them, is dropped.
+    /// The budget of the blocks; freed blocks go back to it when the pool, or the bucket that holds them, is dropped.
     budget: MemoryBudget,
     /// The size of a block, header included; a multiple of the page size.
     block_bytes: u64,

@@ -32,7 +32,7 @@ use crate::spill::loader::Loader;
 use crate::spill::loads::{LoadQueue, MOST_LOADERS};
 use crate::temp::space::TempSpace;
 
-/// Reads buckets, one after the other. Each worker has its own; the threads that load for it serve all of them.
+/// A reader of buckets, one after the other. Each worker has its own; the threads that load for it serve all of them.
 #[derive(Debug)]
 pub(crate) struct BucketReader<'s> {
     loader: Loader<'s>,

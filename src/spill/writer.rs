@@ -81,7 +81,7 @@ pub(crate) struct BucketWriter<'a> {
     parts: Vec<Mutex<Part>>,
     /// The failure of the filling. The writer threads record theirs here; workers look at it.
     failure: &'a FirstFailure,
-    /// To the writer threads; `None` if there are none. Unbounded: the pool bounds what is in it.
+    /// The channel to the writer threads; `None` if there are none. Unbounded: the pool bounds what is in it.
     outbox: Option<Sender<FullBlock>>,
 }
 

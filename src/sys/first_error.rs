@@ -25,7 +25,7 @@ pub(crate) const LOOK_UP: Duration = Duration::from_millis(50);
 /// ```
 #[derive(Debug, Default)]
 pub(crate) struct FirstFailure {
-    /// Set after `first` is: a thread that sees it may rely on an error being there.
+    /// True once `first` is set, never before: a thread that sees it may rely on an error being there.
     has_failed: AtomicBool,
     first: Mutex<Option<Error>>,
 }

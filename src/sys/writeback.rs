@@ -20,7 +20,7 @@ const MOST_PERCENT: u64 = 10;
 /// The bytes that are unwritten.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unwritten {
-    /// Of the files of all programs together.
+    /// The bytes of the files of all programs together.
     pub(crate) bytes: u64,
     /// The most that the system tolerates before it does anything about them.
     pub(crate) most_bytes: u64,

@@ -47,7 +47,7 @@ struct Parts {
 struct Extent {
     /// The first byte.
     start: u64,
-    /// Behind the last byte; that of a block includes the hole up to the next.
+    /// The end behind the last byte; that of a block includes the hole up to the next.
     end: u64,
     place: usize,
 }

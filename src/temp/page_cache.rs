@@ -47,7 +47,7 @@ const ALL: u64 = 1 << 60;
 
 /// The part of the page cache that the bucket files of a command may have.
 pub(super) struct PageCache {
-    /// Asks the system what is unwritten. Outside tests that is [`Writeback::now`].
+    /// The question to the system how much is unwritten. Outside tests that is [`Writeback::now`].
     ask: Box<dyn Fn() -> Option<Unwritten> + Send + Sync>,
     state: Mutex<State>,
 }
@@ -133,7 +133,7 @@ impl fmt::Debug for PageCache {
 pub(super) struct CachedPart {
     cache: Arc<PageCache>,
     bytes: AtomicU64,
-    /// Behind the last of these bytes; 0 if there are none.
+    /// The offset behind the last of these bytes; 0 if there are none.
     end: AtomicU64,
     /// True if no further block goes through the cache.
     has_ended: AtomicBool,

@@ -34,7 +34,7 @@ const TRIES: usize = 100;
 /// The places of one command, shared by its runs and by all their threads.
 #[derive(Debug)]
 pub(crate) struct Places {
-    /// In the order of the options. A place is known by its index. Empty only where no file is ever made.
+    /// The places in the order of the options. A place is known by its index. Empty only where no file is ever made.
     list: Vec<Place>,
     interrupt: Interrupt,
     /// The part of the page cache that blocks of bucket files go through.

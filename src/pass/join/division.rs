@@ -26,9 +26,9 @@ pub(super) struct Division {
 /// The bytes that a worker needs.
 #[derive(Debug, Clone, Copy)]
 struct Needs {
-    /// For the longest line, in the set and while it is put together.
+    /// Memory for the longest line, in the set and while it is put together.
     least: u64,
-    /// For the set of the largest bucket and for reading.
+    /// Memory for the set of the largest bucket and for reading.
     largest: u64,
 }
 

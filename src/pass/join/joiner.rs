@@ -47,7 +47,7 @@ pub(super) struct Joiner<'a, 's> {
     /// The lines of the building sides, or of the piece of them that is in work. Emptied for each bucket, and
     /// its memory is kept.
     set: LineSet,
-    /// Reads one bucket at a time, and ahead what is on a disk.
+    /// The reader of one bucket at a time, which reads ahead what is on a disk.
     reader: BucketReader<'a>,
     /// Lines on their way to the collector, 64 KiB at a time, so that its lock is seldom taken.
     out: Outbox<'a, 's>,

@@ -16,13 +16,13 @@ use crate::plan::{FilterPlan, Strategy};
 /// The cap on bits per key of `bloom`, unless a lower rate is asked for: beyond it an approximate result
 /// hardly gets better.
 const BLOOM_BITS_PER_KEY: f64 = 32.0;
-/// For a lower rate the cap grows in steps of this many bits per key.
+/// The step, in bits per key, in which the cap grows for a lower rate.
 const BLOOM_BITS_STEP: f64 = 8.0;
 /// Both filters of a chain of `bloom`, as a multiple of the first.
 const BLOOM_FILTERS: f64 = 1.4;
 /// The fraction of the memory for blocks beside the filters of `bloom`, which spills only the last input.
 pub(in crate::plan) const BLOOM_POOL_SHARE: u64 = 128;
-/// The second filter of a chain has this fraction of the room for filters.
+/// The fraction of the room for filters that the second filter of a chain has.
 const CHAIN_SHARE: u64 = 4;
 
 /// Designs `bloom`: the lines of the last input that pass a filter of the one before; with three inputs or more, a

@@ -50,7 +50,7 @@ enum Source {
     Several,
 }
 
-/// Tells the steps of a list, one by one.
+/// The words for the steps of a list, one by one.
 struct Telling<'a> {
     steps: &'a Steps,
     sources: Vec<Source>,

@@ -52,7 +52,7 @@ const LOCK: &CStr = c"lock";
 const UNLOCKED: &str = "lock.new";
 /// The permission bits of group and others. A private directory has none of them.
 const OTHERS: u32 = 0o077;
-/// Tells a person who finds the directory what it is.
+/// The note that tells a person who finds the directory what it is.
 const NOTE: &[u8] =
     b"Temporary files of a run of outset. If that run was killed, the next run with the same temporary directory removes them.\n";
 

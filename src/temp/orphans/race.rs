@@ -17,7 +17,7 @@ const TRIES: [u32; 2] = [10_000, 100_000];
 /// The files that a killed run leaves, and any clean-up removes where it may.
 const LEFT: [&str; 2] = ["000001-store0-bucket3", "lock"];
 
-/// With fewer changes of places a race shows little.
+/// The least number of changes of places with which a race shows much.
 const LEAST_SWAPS: u64 = 1000;
 /// The longest time that a race may take for these.
 const LONGEST_RACE: Duration = Duration::from_secs(60);

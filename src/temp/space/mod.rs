@@ -51,14 +51,14 @@ const NO_INODES: &str = "use fewer `buckets`, or choose another directory with `
 /// by it.
 pub(crate) const BUCKET_LABEL: &str = "bucket";
 
-/// Passes a notice on to the user.
+/// A function that passes a notice on to the user.
 pub(crate) type Notify = Arc<dyn Fn(&Notice) + Send + Sync>;
 
 /// The temporary files of one run.
 pub(crate) struct TempSpace {
     places: Arc<Places>,
     interrupt: Interrupt,
-    /// Passes on that a directory is in memory, when it is used.
+    /// The listener that hears of a directory in memory, when it is used.
     notify: Option<Notify>,
     /// The cap, which this run may share with others.
     quota: Arc<Quota>,
@@ -79,7 +79,7 @@ pub(crate) struct TempSpace {
 /// The use of temporary space so far, in bytes and files.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SpaceUse {
-    /// Written in all, padding included.
+    /// Bytes written in all, padding included.
     pub(crate) written_bytes: u64,
     /// Read in all.
     pub(crate) read_bytes: u64,
