@@ -25,7 +25,7 @@ use crate::hash::LineHasher;
 use crate::options::Options;
 use crate::output::Sink;
 use crate::pass::join::join as join_stores;
-use crate::pass::receive::{Expected, Received, receive};
+use crate::pass::receiver::{Expected, Received, receive};
 use crate::plan::exchange::join_layout;
 use crate::plan::{InputShape, Job};
 use crate::run::Run;

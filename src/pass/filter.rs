@@ -21,7 +21,7 @@ use crate::filter::{Filter, Kind, Rules, Shape, Updater};
 use crate::input::Input;
 use crate::memory::buffer::PAGE;
 use crate::pass::scan::{Worker, scan};
-use crate::pass::screened::{Screened, Work};
+use crate::pass::screening_worker::{ScreeningWorker, Work};
 use crate::plan::FilterPlan;
 use crate::run::Run;
 use crate::spill::bucket::Bucket;
@@ -67,7 +67,7 @@ pub(crate) fn insert(
             updater: &updater,
             scatter: Scatter::default(),
         };
-        Screened::new(screen, insertion)
+        ScreeningWorker::new(screen, insertion)
     })
 }
 

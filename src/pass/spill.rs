@@ -4,7 +4,7 @@
 //! *Owns:* the way from an input to sealed buckets. Three kinds of threads work at the same time:
 //!
 //! ```text
-//!  reader ──chunk──▶ worker: hash, screen, known, scatter ──full block──▶ writer ──▶ file
+//!  reader ──chunk──▶ worker: hash, screen, cache, scatter ──full block──▶ writer ──▶ file
 //!                       │                                                   │
 //!                       └── open block of each bucket ◀──────── free block ─┘
 //! ```
@@ -13,8 +13,8 @@
 //!    then runs the scan inside it. It returns from [`fill`] when all threads are done.
 //! 2. A reader fills a chunk with whole lines ([`scan`] says when the workers read themselves).
 //! 3. A worker hashes a batch of the chunk's lines and asks the screen which of them pass.
-//! 4. It leaves out lines that it spilled a moment ago ([`RecentLines`]) and those that are known
-//!    ([`KnownLines`]), and puts the others into the filter that is fed, if there is one.
+//! 4. It leaves out lines that it spilled a moment ago ([`HotLines`]) and those that the run spilled before
+//!    ([`DuplicateCache`]), and puts the others into the filter that is fed, if there is one.
 //! 5. It groups the batch by bucket ([`Scatter`]), takes each bucket's lock once, and appends the lines to
 //!    the bucket's open block.
 //! 6. A block that is full stays in memory if the pool has room; else the worker sends it to a writer and
@@ -36,9 +36,9 @@ use crate::error::{Error, Result};
 use crate::filter::{Filter, Updater};
 use crate::hash::LineHasher;
 use crate::input::Input;
+use crate::pass::duplicate_cache::DuplicateCache;
+use crate::pass::hot_lines::HotLines;
 use crate::pass::join::write;
-use crate::pass::known::KnownLines;
-use crate::pass::recent::RecentLines;
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
 use crate::selection::{Found, Rule, Sides};
@@ -68,7 +68,7 @@ pub(crate) struct Screening<'a, 's> {
     pub(crate) keeps_repeats: bool,
     /// Lines that are in their buckets already, and the number of this input, from 0. None of them is spilled
     /// again.
-    pub(crate) known: Option<(&'a KnownLines, usize)>,
+    pub(crate) cache: Option<(&'a DuplicateCache, usize)>,
     /// The writing of lines that the screen refuses; `None` drops them.
     pub(crate) refused: Option<Refused<'a, 's>>,
     /// The receiver of the buckets' blocks, in place of memory and temporary files. The buckets then have counts and
@@ -119,7 +119,7 @@ pub(crate) fn spill(
         screen,
         feed,
         keeps_repeats,
-        known,
+        cache,
         refused,
         outlet,
     } = screening;
@@ -148,8 +148,8 @@ pub(crate) fn spill(
             passing: Vec::with_capacity(BATCH),
             refused: refused.map(|refused| (refused, Outbox::new(refused.out))),
             refused_indexes: Vec::new(),
-            recent: (!keeps_repeats).then(RecentLines::new),
-            known: known.filter(|_| !keeps_repeats),
+            hot: (!keeps_repeats).then(HotLines::new),
+            cache: cache.filter(|_| !keeps_repeats),
             scatter: Scatter::default(),
             counts: &counts,
             to_buckets: ToBuckets::new(writer, run.hasher),
@@ -208,12 +208,12 @@ struct SpillWorker<'a, 'f, 's> {
     /// Indexes of the others.
     refused_indexes: Vec<u32>,
     /// Lines that this worker spilled a moment ago, unless repeats are kept.
-    recent: Option<RecentLines>,
+    hot: Option<HotLines>,
     /// Lines that were spilled before, shared by all workers, and the number of the input.
-    known: Option<(&'a KnownLines, usize)>,
+    cache: Option<(&'a DuplicateCache, usize)>,
     /// The filter that gets what is spilled, if one is fed; shared by all workers.
     feed: Option<&'a Updater<'f>>,
-    /// The groups of what is known and of what is fed.
+    /// The groups of the lines that the cache is asked about and of those that are fed.
     scatter: Scatter,
     to_buckets: ToBuckets<'a>,
     /// The counts, shared by all workers.
@@ -235,15 +235,15 @@ impl Worker for SpillWorker<'_, '_, '_> {
         self.counts
             .passed
             .fetch_add(passed as u64, Ordering::Relaxed);
-        if let Some(recent) = &mut self.recent {
+        if let Some(hot) = &mut self.hot {
             self.passing.retain(|&index| {
                 let index = index as usize;
                 let ordinal = batch.ordinal(index as u32);
-                !recent.is_repeat(batch.hashes[index], batch.keys[index], ordinal)
+                !hot.is_repeat(batch.hashes[index], batch.keys[index], ordinal)
             });
         }
-        if let Some((known, input)) = self.known {
-            known.leave_out(batch, input, &mut self.passing, &mut self.scatter)?;
+        if let Some((cache, input)) = self.cache {
+            cache.leave_out(batch, input, &mut self.passing, &mut self.scatter)?;
         }
         let repeats = passed - self.passing.len();
         self.counts

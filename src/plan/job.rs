@@ -14,7 +14,7 @@ use crate::set::line_set::estimate_set_bytes;
 /// numbers by small factors; below this limit none of that overflows.
 pub(super) const MOST: u64 = 1 << 56;
 
-/// Memory of a thread, in bytes: the touched part of its stack, batches, recent lines, its allocator arena.
+/// Memory of a thread, in bytes: the touched part of its stack, batches, hot lines, its allocator arena.
 const PER_THREAD: u64 = 320 << 10;
 /// Threads beside workers: readers, which count as two, and up to 16 that write or load blocks, which count as two.
 /// Both allocate next to nothing and touch a few pages of their stacks.

@@ -7,7 +7,7 @@
 //! The order in which things are made within a step:
 //!
 //! 1. The filter that is fed, while the one that is asked still has its memory: a plan with both has room for both.
-//! 2. Blocks, and the memory for known lines, at the first spill. All stores share one pool: later ones could not use
+//! 2. Blocks, and the duplicate cache, at the first spill. All stores share one pool: later ones could not use
 //!    the blocks that an early one holds.
 //! 3. The set, last of all: it takes all memory that reading leaves.
 
@@ -15,11 +15,11 @@ use crate::answer::Collector;
 use crate::error::Result;
 use crate::input::Input;
 use crate::pass::addresses::{collect, tell};
-use crate::pass::ask::{Refusing, write_absent, write_new};
+use crate::pass::duplicate_cache::DuplicateCache;
 use crate::pass::filter::{empty, filter_again, insert};
 use crate::pass::join::join;
-use crate::pass::known::KnownLines;
-use crate::pass::resident::ResidentSet;
+use crate::pass::negatives::{Refusing, write_absent, write_new};
+use crate::pass::resident_set::ResidentSet;
 use crate::pass::spill::{Refused, Screening, Spilled, spill};
 use crate::plan::steps::{At, Lets, Lives, Seen, Slot, Step, Through};
 use crate::plan::{FilterPlan, Plan};
@@ -37,9 +37,9 @@ pub(super) struct State<'a> {
     pub(super) filters: StoredFilters<'a>,
     /// Filters and bitmaps.
     pub(super) slots: Slots,
-    /// Blocks and known lines, from the first spill to the last.
+    /// Blocks and the duplicate cache, from the first spill to the last.
     pool: Option<BlockPool>,
-    known: Option<KnownLines>,
+    cache: Option<DuplicateCache>,
     /// The spilled lines, in the order of the spills.
     stores: Vec<Store>,
     /// The set in memory.
@@ -72,7 +72,7 @@ impl<'a> State<'a> {
             filters,
             slots: Slots::new(run, plan, filters.stored)?,
             pool: None,
-            known: None,
+            cache: None,
             stores: Vec::new(),
             set: None,
             told: Told::new(filters.stored),
@@ -187,7 +187,7 @@ impl<'a> State<'a> {
             screen: absent.map_or(screen, |absent| Some(absent)),
             feed: fed.as_mut(),
             keeps_repeats: sides.rule().needs_repeats_of(input.sides()),
-            known: self.known.as_ref().map(|known| (known, at as usize)),
+            cache: self.cache.as_ref().map(|cache| (cache, at as usize)),
             refused: Refused::of(sides, at as usize, out).filter(|_| writes_refused),
             outlet: None,
         };
@@ -206,7 +206,7 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    /// Makes what a spill needs and is not there yet: blocks, known lines, and the filter that is asked, if no step has
+    /// Makes what a spill needs and is not there yet: blocks, the duplicate cache, and the filter that is asked, if no step has
     /// filled it.
     fn prepare_spill(&mut self, run: &Run<'_>, through: Option<Through>) -> Result<()> {
         if let Some(Through { slot, .. }) = through.filter(|it| it.lets == Lets::Absent) {
@@ -214,7 +214,7 @@ impl<'a> State<'a> {
         }
         if self.pool.is_none() {
             self.pool = Some(run.block_pool());
-            self.known = KnownLines::new(run, self.plan.sized.rule())?;
+            self.cache = DuplicateCache::new(run, self.plan.sized.rule())?;
         }
         Ok(())
     }
@@ -324,7 +324,7 @@ impl<'a> State<'a> {
         }
         if self.pool.is_some() && !steps[done..].iter().any(Step::is_of_buckets) {
             // Held blocks stay with their buckets.
-            (self.pool, self.known) = (None, None);
+            (self.pool, self.cache) = (None, None);
         }
         Ok(())
     }

@@ -1,14 +1,14 @@
-//! The second look: plans buckets and filters again when the first filter is complete. By then a sample of
-//! the next input tells how much passes.
+//! The revision of a plan: buckets and filters are planned again when the first filter is complete. By then a sample
+//! of the next input tells how much passes.
 //!
-//! *Owns:* the second look at buckets, blocks and filters of `sieve` and `bloom`, by what a sample of the
-//! next input lets expect ([`Look`]).
+//! *Owns:* the second plan of buckets, blocks and filters of `sieve` and `bloom`, by what a sample of the next input
+//! shows ([`SurvivorSample`]).
 //!
 //! *Invariants:* what a revised layout assigns, and the filters that live at the same time, add up to no
 //! more than the limit, for any number of inputs. Without a better layout there is none, and the first one
 //! stays. A revision never needs temporary disk that is not there.
 //!
-//! *Cost:* a few microseconds, beside the sample that `pass/look.rs` reads.
+//! *Cost:* a few microseconds, beside the sample that `pass/survivor_sample.rs` reads.
 //!
 //! The first plan has to assume how many lines survive a filter. Where far more do, their buckets would
 //! not fit, and each would be written and read once more. Where lines repeat, the different ones may fit as
@@ -38,7 +38,7 @@ const HALVINGS: u32 = 60;
 
 /// The facts that are known when the first filter is complete.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look {
+pub(crate) struct SurvivorSample {
     /// The input that comes next, as an index into the plan's order.
     pub(crate) input: usize,
     /// Its lines in the sample, repeats included.
@@ -57,7 +57,7 @@ pub(crate) struct Look {
     pub(crate) temp_bytes: u64,
 }
 
-impl Look {
+impl SurvivorSample {
     /// Returns the share of the next input that passes, 0..1.
     fn share(&self) -> f64 {
         self.passed as f64 / self.sampled.max(1) as f64
@@ -134,42 +134,47 @@ impl Plan {
     }
 
     /// Plans the rest of a `sieve`: with other buckets, or as `partition`. `None` keeps the first layout.
-    pub(crate) fn revised_sieve(&self, look: Look) -> Option<Revision> {
+    pub(crate) fn revised_sieve(&self, sample: SurvivorSample) -> Option<Revision> {
         let planned = &self.sized.sizes;
         // A set keeps each line once, so buckets of the first input are planned for its different lines.
-        let distinct = look.filter_distinct / planned.build.lines.max(1) as f64;
+        let distinct = sample.filter_distinct / planned.build.lines.max(1) as f64;
         let build = planned.build.part(distinct.min(1.0));
-        let survivors = self.survivors(look);
-        let saving = saving(planned, look, survivors);
+        let survivors = self.survivors(sample);
+        let saving = saving(planned, sample, survivors);
         if saving < LEAST_USEFUL_SAVING {
-            return self.partitioned(build, look);
+            return self.partitioned(build, sample);
         }
         // The join builds its set from the smaller side of a bucket, whichever input that is.
         let set_bytes = survivors.min(build).set_bytes();
         // The second filter is sized for different lines: those of the first input at most, and those that
         // pass by mistake.
-        let by_mistake = survivors.lines as f64 * look.filter_fpr;
+        let by_mistake = survivors.lines as f64 * sample.filter_fpr;
         let most = build.lines.saturating_add(by_mistake as u64);
         let feeds = self.second_filter.map(|_| survivors.lines.min(most));
-        let sieved = self.sieved(look, set_bytes, feeds);
+        let sieved = self.sieved(sample, set_bytes, feeds);
         if sieved.is_none() && saving < LEAST_SAVING_OF_SPLITS {
-            return self.partitioned(build, look);
+            return self.partitioned(build, sample);
         }
         sieved
     }
 
     /// Plans the rest of a `bloom`: with other buckets, or `None` for those of the first layout. Its filter stays in
     /// any case: what passes it is the result.
-    pub(crate) fn revised_bloom(&self, look: Look) -> Option<Layout> {
-        let set_bytes = self.survivors(look).set_bytes();
-        self.sieved(look, set_bytes, None)
+    pub(crate) fn revised_bloom(&self, sample: SurvivorSample) -> Option<Layout> {
+        let set_bytes = self.survivors(sample).set_bytes();
+        self.sieved(sample, set_bytes, None)
             .map(|revision| revision.layout)
     }
 
     /// Estimates what passes of the next input: the share of the sample that does.
-    fn survivors(&self, look: Look) -> Extent {
-        let next = self.sized.kept.get(look.input).copied().unwrap_or_default();
-        next.part(look.share())
+    fn survivors(&self, sample: SurvivorSample) -> Extent {
+        let next = self
+            .sized
+            .kept
+            .get(sample.input)
+            .copied()
+            .unwrap_or_default();
+        next.part(sample.share())
     }
 
     /// Buckets for survivors whose set has `set_bytes`, in what the filter leaves; `feeds` is the number of
@@ -177,15 +182,20 @@ impl Plan {
     ///
     /// The filter is there and keeps its size. Of the rest, the join keeps some slack, one level of buckets
     /// comes first, the second filter next, and blocks get all else that the join does not need.
-    fn sieved(&self, look: Look, set_bytes: u64, feeds: Option<u64>) -> Option<Revision> {
+    fn sieved(
+        &self,
+        sample: SurvivorSample,
+        set_bytes: u64,
+        feeds: Option<u64>,
+    ) -> Option<Revision> {
         let (job, mut layout) = (&self.sized.job, self.layout.without_buckets());
-        let rest = layout.rest_bytes().checked_sub(look.filter_bytes)?;
+        let rest = layout.rest_bytes().checked_sub(sample.filter_bytes)?;
         let rest = rest.saturating_sub(JOIN_SLACK_BYTES.min(layout.usable_bytes / 8));
         let room = rest.checked_sub(one_level_bytes(&layout, set_bytes))?;
         // From three inputs on, the fed filter is asked while another of its size is fed. Both must fit where
         // now the first filter and the fed one are: so it may not be larger than the first.
         let room = if job.inputs.len() > 2 {
-            room.min(look.filter_bytes)
+            room.min(sample.filter_bytes)
         } else {
             room
         };
@@ -198,8 +208,8 @@ impl Plan {
         let crowded_set = (set_bytes as f64 * crowded) as u64;
         let wanted = |blocks: u64| blocks.min(set_bytes / LEAST_BUCKET_BYTES);
         set_buckets(job, &mut layout, pool_bytes, crowded_set, wanted).ok()?;
-        shrink_pool(&mut layout, look.filter_bytes + fed_bytes)?;
-        let filters = look.filter_bytes + fed_bytes;
+        shrink_pool(&mut layout, sample.filter_bytes + fed_bytes)?;
+        let filters = sample.filter_bytes + fed_bytes;
         layout.pool.blocks = most_blocks(&layout, filters, set_bytes, job);
         Some(Revision {
             layout,
@@ -220,8 +230,8 @@ impl Plan {
 
     /// Buckets for everything, in all of the memory, as `partition` has them; `None` if the temporary disk has
     /// no room for all inputs.
-    fn partitioned(&self, build: Extent, look: Look) -> Option<Revision> {
-        if self.sized.sizes.total.bytes > look.temp_bytes {
+    fn partitioned(&self, build: Extent, sample: SurvivorSample) -> Option<Revision> {
+        if self.sized.sizes.total.bytes > sample.temp_bytes {
             return None;
         }
         let scan = self.layout.without_buckets();
@@ -244,12 +254,12 @@ impl Plan {
 /// lines that are among those: the second filter keeps the others out, but for its own mistakes. What passes the first
 /// filter by mistake is not a line of the first input: of the lines that pass, the share t / s is common, with s = t +
 /// (1 - t) fpr. The second filter is taken to have the memory of the first.
-fn saving(sizes: &Sizes, look: Look, survivors: Extent) -> f64 {
-    let (share, fpr) = (look.share(), look.filter_fpr);
+fn saving(sizes: &Sizes, sample: SurvivorSample, survivors: Extent) -> f64 {
+    let (share, fpr) = (sample.share(), sample.filter_fpr);
     let truly = ((share - fpr) / (1.0 - fpr)).max(0.0) / share.max(f64::MIN_POSITIVE);
-    let distinct = look.distinct(survivors.lines);
-    let common = (truly * distinct / look.filter_distinct.max(1.0)).min(1.0);
-    let second = FilterPlan::new(distinct as u64, look.filter_bytes, SIEVE_BITS_PER_KEY);
+    let distinct = sample.distinct(survivors.lines);
+    let common = (truly * distinct / sample.filter_distinct.max(1.0)).min(1.0);
+    let second = FilterPlan::new(distinct as u64, sample.filter_bytes, SIEVE_BITS_PER_KEY);
     let build = sizes.build.bytes as f64;
     let others = (sizes.total.bytes - sizes.build.bytes) as f64;
     let kept_out = others * (1.0 - share) + build * (1.0 - common) * (1.0 - second.predicted_fpr);

@@ -22,7 +22,7 @@ use crate::input::Input;
 use crate::memory::budget::MemoryBudget;
 use crate::pass::join::{write, write_again};
 use crate::pass::scan::{Worker, scan, scan_with_room};
-use crate::pass::screened::{Screened, Work};
+use crate::pass::screening_worker::{ScreeningWorker, Work};
 use crate::run::Run;
 use crate::selection::{Found, Rule};
 use crate::set::sharded::ShardedSet;
@@ -105,7 +105,7 @@ impl ResidentSet {
                 to_filter: Scatter::default(),
                 to_shards: Scatter::default(),
             };
-            Screened::new(screen, build).gathering(&run.budget)
+            ScreeningWorker::new(screen, build).gathering(&run.budget)
         })
     }
 
@@ -132,7 +132,7 @@ impl ResidentSet {
                 side,
                 out: Outbox::new(out),
             };
-            Screened::new(screen, probe).gathering(&run.budget)
+            ScreeningWorker::new(screen, probe).gathering(&run.budget)
         })
     }
 

@@ -27,7 +27,7 @@ pub(crate) trait Work {
 }
 
 /// A worker of a scan whose lines go through a filter first.
-pub(crate) struct Screened<'a, W> {
+pub(crate) struct ScreeningWorker<'a, W> {
     /// The filter that decides which lines pass; without one all do.
     screen: Option<&'a dyn Screen>,
     /// The indexes of the lines of the present batch that pass; kept for its capacity.
@@ -37,7 +37,7 @@ pub(crate) struct Screened<'a, W> {
     work: W,
 }
 
-impl<'a, W> Screened<'a, W> {
+impl<'a, W> ScreeningWorker<'a, W> {
     /// Makes a worker for one thread.
     pub(crate) fn new(screen: Option<&'a dyn Screen>, work: W) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl<'a, W> Screened<'a, W> {
     }
 }
 
-impl<W: Work> Worker for Screened<'_, W> {
+impl<W: Work> Worker for ScreeningWorker<'_, W> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         batch.passing(self.screen, &mut self.passing)?;
         let work = |batch: Batch<'_>, indexes: &[u32]| self.work.work_on(batch, indexes);
@@ -132,7 +132,7 @@ mod tests {
             (None, Some(&budget), 9),
         ] {
             let mut note = Note::default();
-            let mut worker = Screened::new(screen, &mut note);
+            let mut worker = ScreeningWorker::new(screen, &mut note);
             if let Some(budget) = budget {
                 worker = worker.gathering(budget);
             }

@@ -87,7 +87,7 @@ impl Counts {
 }
 
 /// The state that all threads of a scan share: what it is about, and what was counted.
-pub(super) struct Tally<'a> {
+pub(super) struct ScanState<'a> {
     pub(super) run: &'a Run<'a>,
     /// The first failure of any thread. Threads check it between chunks, and stop.
     pub(super) failure: &'a FirstFailure,
@@ -109,7 +109,7 @@ pub(super) struct Tally<'a> {
     first_bad: OnceLock<(Bad, usize)>,
 }
 
-impl<'a> Tally<'a> {
+impl<'a> ScanState<'a> {
     pub(super) fn new(
         run: &'a Run<'a>,
         phase: &'a Phase<'a>,

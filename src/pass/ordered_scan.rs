@@ -35,7 +35,7 @@ use crate::input::reading::{Reading, ReadingRules};
 use crate::memory::buffer::Buffer;
 use crate::output::output_error;
 use crate::pass::scan;
-use crate::pass::tally::{Tally, Worker};
+use crate::pass::scan_state::{ScanState, Worker};
 use crate::plan::Layout;
 use crate::run::{Phase, Run};
 use crate::sys::first_error::FirstFailure;
@@ -188,7 +188,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     output.lock().turn = 0;
     let placed = PlacedFailure::default();
     let failure = placed.first();
-    let tally = Tally::new(run, phase, input, &placed);
+    let state = ScanState::new(run, phase, input, &placed);
     let long_lines = LongLines::new(room, layout, run.interrupt(), &placed);
     let chunks = ChunkRules {
         format: run.options.line_format(),
@@ -208,10 +208,10 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     };
     let reading = Reading::open(input, rules)?;
     run.workers.run(failure, |found_work| {
-        work(&tally, &reading, output, found_work, new_worker())
+        work(&state, &reading, output, found_work, new_worker())
     });
     drop(reading);
-    let counts = tally.finish();
+    let counts = state.finish();
     drop(long_lines);
     scan::end(run, input, placed)?;
     counts.check_and_note(input)
@@ -227,23 +227,23 @@ pub(crate) fn beyond_scan_bytes(layout: &Layout) -> u64 {
 /// Runs a worker thread: reads a chunk, works on it while others do the same with theirs, and writes when its turn
 /// comes.
 fn work(
-    tally: &Tally<'_>,
+    state: &ScanState<'_>,
     reading: &Reading<'_>,
     output: &OrderedOutput<'_>,
     found_work: &dyn Fn(),
     mut worker: impl OrderedWorker,
 ) -> Result<()> {
-    let budget = &tally.run.budget;
+    let budget = &state.run.budget;
     let mut buffer = Buffer::new(budget, "chunk buffers", reading.buffer_bytes())?;
     let _for_text = budget.reserve("answers", reading.chunk_bytes())?;
     let mut text = Vec::with_capacity(reading.chunk_bytes() as usize);
     let mut scratch = Scratch::default();
-    tally.failure.check()?;
+    state.failure.check()?;
     while let Some((number, cut)) = reading.next(buffer)? {
         found_work();
         let output = ChunkOutput {
             output,
-            failure: tally.failure,
+            failure: state.failure,
             number,
             text: &mut text,
         };
@@ -251,9 +251,9 @@ fn work(
             worker: &mut worker,
             output,
         };
-        buffer = tally.work_on(cut, &mut scratch, &mut writing)?;
+        buffer = state.work_on(cut, &mut scratch, &mut writing)?;
         writing.output.finish()?;
-        tally.failure.check()?;
+        state.failure.check()?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Lines that are in their buckets already: where lines come again and again, each is spilled once.
+//! A cache of lines that are in their buckets already: where lines come again and again, each is spilled once.
 //!
 //! *Owns:* a set of the lines that were spilled first, as many as its memory holds, shared by all workers of a spill
-//! pass. What [`recent`](crate::pass::recent) is for hot lines, this is for all: the plan gives it memory where a
+//! pass. What [`hot_lines`](crate::pass::hot_lines) is for hot lines, this is for all: the plan gives it memory where a
 //! sample shows that most lines of an input come again.
 //!
 //! ```text
@@ -29,9 +29,9 @@ use crate::run::Run;
 use crate::selection::{Kept, Marks, Rule, Tally};
 use crate::set::sharded::ShardedSet;
 
-/// The lines that are known.
+/// The lines that were spilled first.
 #[derive(Debug)]
-pub(crate) struct KnownLines {
+pub(crate) struct DuplicateCache {
     set: ShardedSet,
     /// True after the first line that found no room: from then on lines are only looked up.
     is_full: AtomicBool,
@@ -39,7 +39,7 @@ pub(crate) struct KnownLines {
     tells_inputs: bool,
 }
 
-impl KnownLines {
+impl DuplicateCache {
     /// Makes an empty set with the memory that the plan has for it; `None` where that is no memory, or too little for
     /// a set.
     ///
@@ -73,7 +73,7 @@ impl KnownLines {
         }))
     }
 
-    /// Takes from `indexes` the lines of `batch` that are known. The batch is of input number `input`, from 0; all
+    /// Takes from `indexes` the lines of `batch` that are in the cache. The batch is of input number `input`, from 0; all
     /// workers must be done with one input before the next. `scatter` is the caller's own.
     ///
     /// # Errors
