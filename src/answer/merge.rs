@@ -29,7 +29,7 @@ use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::spill::block::Address;
 use crate::spill::loads::{self, LoadQueue, MOST_LOADERS};
-use crate::sys::compute;
+use crate::sys::compute_pool;
 use crate::sys::first_error::FirstFailure;
 use crate::temp::space::TempSpace;
 
@@ -90,7 +90,7 @@ impl Merging<'_, '_> {
         }
         let mut sources = self.open(runs, queue)?;
         let unsorted = buffers.iter_mut().collect();
-        compute::each(self.rules.buffers, unsorted, |work: &mut WorkBuffer| {
+        compute_pool::each(self.rules.buffers, unsorted, |work: &mut WorkBuffer| {
             work.buffer.sort();
         });
         let of_buffer = |work| Source::of_buffer(work, self.rules.order);

@@ -10,7 +10,7 @@
 //! stays in the second-level cache between hashing, probing and copying. Keys add half as much, and where they are no
 //! pieces of their records up to 16 KiB and a key more; the records that wait for such keys as much again.
 
-pub(crate) mod gather;
+pub(crate) mod coalescer;
 mod ordinals;
 pub(crate) mod scatter;
 

@@ -193,7 +193,7 @@ fn fill_all(
         writers: run.layout.pool.writers,
         has_ordinals: false,
         columns: None,
-        outlet: None,
+        block_sink: None,
     };
     let mut received = Received::default();
     let mut buckets = fill(rules, |writer| {

@@ -26,7 +26,7 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, PathGuard};
-use crate::output::unnamed::{UnnamedFile, part_names};
+use crate::output::unnamed_file::{UnnamedFile, part_names};
 use crate::output::{OutputWriter, output_error};
 use crate::sys::failpoint::fail_point;
 use crate::sys::file_id::{FileId, directory_of, follow_links};

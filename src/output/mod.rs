@@ -10,7 +10,7 @@
 mod file;
 mod target;
 mod threads;
-mod unnamed;
+mod unnamed_file;
 mod writer;
 
 use std::io::{self, Write};

@@ -3,7 +3,7 @@
 //! *Owns:* [`ResidentSet`], and what its workers do with lines.
 //!
 //! ```text
-//!  input ─▶ filter, if there is one ─▶ Gathered ─▶ ShardedSet: insert, and feed a filter      (build)
+//!  input ─▶ filter, if there is one ─▶ Coalescer ─▶ ShardedSet: insert, and feed a filter      (build)
 //!                                                              or mark, and write             (probe)
 //!  first side, where repeats are kept ──────────▶ ShardedSet: look up, and write              (answer)
 //! ```
@@ -13,7 +13,7 @@
 //! each, which makes full batches of them.
 
 use crate::answer::{Collector, Outbox};
-use crate::batch::gather::Gathered;
+use crate::batch::coalescer::Coalescer;
 use crate::batch::scatter::Scatter;
 use crate::batch::{Batch, Screen};
 use crate::error::Result;
@@ -71,7 +71,7 @@ impl ResidentSet {
         lines: u64,
         line_bytes: u64,
     ) -> Result<Self> {
-        let bytes = Gathered::all_bytes(run.layout.scan.workers);
+        let bytes = Coalescer::all_bytes(run.layout.scan.workers);
         let gathering = run.budget.reserve("gathered lines", bytes);
         let set = Self::new(run, rule, lines, line_bytes)?;
         drop(gathering);
@@ -105,7 +105,7 @@ impl ResidentSet {
                 to_filter: Scatter::default(),
                 to_shards: Scatter::default(),
             };
-            ScreeningWorker::new(screen, build).gathering(&run.budget)
+            ScreeningWorker::new(screen, build).coalescing(&run.budget)
         })
     }
 
@@ -132,7 +132,7 @@ impl ResidentSet {
                 side,
                 out: Outbox::new(out),
             };
-            ScreeningWorker::new(screen, probe).gathering(&run.budget)
+            ScreeningWorker::new(screen, probe).coalescing(&run.budget)
         })
     }
 

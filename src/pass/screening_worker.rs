@@ -1,9 +1,9 @@
 //! A worker of a scan that deals with the lines that pass a filter, and with no others.
 //!
-//! *Owns:* asking the filter, and gathering what passes ([`Gathered`]). *Invariants:* the work gets each line that
+//! *Owns:* asking the filter, and gathering what passes ([`Coalescer`]). *Invariants:* the work gets each line that
 //! passes once, in any order. *Cost:* that of the filter; a copy of each line where few pass.
 
-use crate::batch::gather::Gathered;
+use crate::batch::coalescer::Coalescer;
 use crate::batch::{BATCH, Batch, Screen};
 use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
@@ -33,7 +33,7 @@ pub(crate) struct ScreeningWorker<'a, W> {
     /// The indexes of the lines of the present batch that pass; kept for its capacity.
     passing: Vec<u32>,
     /// Those of earlier batches, where they are gathered.
-    gathered: Option<Gathered>,
+    coalescer: Option<Coalescer>,
     work: W,
 }
 
@@ -43,15 +43,15 @@ impl<'a, W> ScreeningWorker<'a, W> {
         Self {
             screen,
             passing: Vec::with_capacity(BATCH),
-            gathered: None,
+            coalescer: None,
             work,
         }
     }
 
     /// Gathers lines if there is a filter and `budget` has the memory: for work that is faster on full batches.
-    pub(crate) fn gathering(self, budget: &MemoryBudget) -> Self {
+    pub(crate) fn coalescing(self, budget: &MemoryBudget) -> Self {
         Self {
-            gathered: self.screen.and_then(|_| Gathered::new(budget)),
+            coalescer: self.screen.and_then(|_| Coalescer::new(budget)),
             ..self
         }
     }
@@ -61,15 +61,15 @@ impl<W: Work> Worker for ScreeningWorker<'_, W> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         batch.passing(self.screen, &mut self.passing)?;
         let work = |batch: Batch<'_>, indexes: &[u32]| self.work.work_on(batch, indexes);
-        match &mut self.gathered {
-            Some(gathered) => gathered.take(batch, &self.passing, work),
+        match &mut self.coalescer {
+            Some(coalescer) => coalescer.take(batch, &self.passing, work),
             None => self.work.work_on(batch, &self.passing),
         }
     }
 
     fn finish(&mut self) -> Result<()> {
-        if let Some(gathered) = &mut self.gathered {
-            gathered.flush(|batch, indexes| self.work.work_on(batch, indexes))?;
+        if let Some(coalescer) = &mut self.coalescer {
+            coalescer.flush(|batch, indexes| self.work.work_on(batch, indexes))?;
         }
         self.work.finish()
     }
@@ -134,7 +134,7 @@ mod tests {
             let mut note = Note::default();
             let mut worker = ScreeningWorker::new(screen, &mut note);
             if let Some(budget) = budget {
-                worker = worker.gathering(budget);
+                worker = worker.coalescing(budget);
             }
             for part in lines.chunks(500) {
                 let slices: Vec<&[u8]> = part.iter().map(<[u8; 3]>::as_slice).collect();

@@ -42,9 +42,9 @@ use crate::pass::join::write;
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
 use crate::selection::{Found, Rule, Sides};
+use crate::spill::block_sink::BlockSink;
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
-use crate::spill::outlet::Outlet;
 use crate::spill::pool::BlockPool;
 use crate::spill::writer::BucketWriter;
 
@@ -73,7 +73,7 @@ pub(crate) struct Screening<'a, 's> {
     pub(crate) refused: Option<Refused<'a, 's>>,
     /// The receiver of the buckets' blocks, in place of memory and temporary files. The buckets then have counts and
     /// no lines.
-    pub(crate) outlet: Option<&'a dyn Outlet>,
+    pub(crate) block_sink: Option<&'a dyn BlockSink>,
 }
 
 /// The rules for writing refused lines: as lines of one input alone.
@@ -121,7 +121,7 @@ pub(crate) fn spill(
         keeps_repeats,
         cache,
         refused,
-        outlet,
+        block_sink,
     } = screening;
     let phase = run.input_phase("spill", input);
     let counts = Counts::default();
@@ -131,13 +131,13 @@ pub(crate) fn spill(
         pool,
         address: run.new_store(0),
         buckets: run.layout.pool.buckets,
-        writers: match outlet {
+        writers: match block_sink {
             Some(_) => 0,
             None => run.layout.pool.writers,
         },
         has_ordinals: input.first_ordinal().is_some(),
         columns: input.record_columns(),
-        outlet,
+        block_sink,
     };
     // `fill` lends the writer of buckets to the scan, and `scan` calls the inner closure on each worker
     // thread for the state that this worker has for itself. Nothing outlives `fill`.

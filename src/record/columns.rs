@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::record::json::MOST_BUILT_BYTES;
-use crate::record::{Bad, Dialect, Field, Keys, PassedOver, Syntax, csv, delimited, json};
+use crate::record::{Bad, Dialect, Field, Keys, PassedOver, Syntax, csv, delimited_values, json};
 
 /// The key of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,7 +173,9 @@ impl Columns {
             Syntax::Whole => return Ok(Key::Piece(record)),
             Syntax::Delimited(delimiter) if !self.changes() => {
                 let mut key = record;
-                delimited::for_fields(record, delimiter, &self.places, |_, field| key = field)?;
+                delimited_values::for_fields(record, delimiter, &self.places, |_, field| {
+                    key = field
+                })?;
                 return Ok(Key::Piece(key));
             }
             Syntax::Csv(dialect) if !self.changes() => {
@@ -189,7 +191,7 @@ impl Columns {
             }
             Syntax::Delimited(delimiter) => {
                 let mut fields = vec![&[][..]; self.places.len()];
-                delimited::for_fields(record, delimiter, &self.places, |index, field| {
+                delimited_values::for_fields(record, delimiter, &self.places, |index, field| {
                     fields[self.order[index]] = field;
                 })?;
                 self.build(&fields, built)?;

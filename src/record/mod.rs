@@ -22,12 +22,12 @@
 
 mod columns;
 mod csv;
-mod delimited;
+mod delimited_values;
 mod field;
 mod form;
 mod header;
 mod json;
-mod passed_over;
+mod passed_over_lines;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "parquet")]
@@ -41,7 +41,7 @@ pub use form::{Joined, KeyForm};
 pub(crate) use header::{BYTE_ORDER_MARK, Header, MOST_HEADER_BYTES, noted_delimiter};
 #[cfg(feature = "parquet")]
 pub(crate) use header::{MOST_SHOWN, shown as shown_names};
-pub(crate) use passed_over::PassedOver;
+pub(crate) use passed_over_lines::PassedOver;
 #[cfg(feature = "parquet")]
 pub(crate) use writing::{Unwritable, Writing};
 

@@ -18,8 +18,8 @@
 //! *Cost:* a comparison or two for each distinct line.
 
 mod counts;
-mod kept;
 mod label;
+mod line_state;
 mod marks;
 mod order;
 mod rule;
@@ -29,9 +29,9 @@ mod tally;
 use serde::Serialize;
 
 use counts::SideCounts;
-pub(crate) use kept::{Found, Kept};
 pub use label::Label;
 pub(crate) use label::LabelForm;
+pub(crate) use line_state::{Found, Kept};
 use marks::LARGEST_MARK;
 pub(crate) use marks::{EXCLUDED, MOST_COUNTED_SIDES, Marks};
 pub use order::Order;

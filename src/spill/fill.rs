@@ -21,8 +21,8 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::record::Columns;
 use crate::spill::block::Address;
+use crate::spill::block_sink::BlockSink;
 use crate::spill::bucket::Bucket;
-use crate::spill::outlet::Outlet;
 use crate::spill::pool::BlockPool;
 use crate::spill::writer::{BucketWriter, FullBlock};
 use crate::sys::belt;
@@ -51,7 +51,7 @@ pub(crate) struct FillRules<'a> {
     pub(crate) columns: Option<&'a Arc<Columns>>,
     /// The receiver of all blocks; the sealed buckets then have counts and no lines. Not for lines with ordinals.
     /// `None`: blocks are held in memory or written to `space`.
-    pub(crate) outlet: Option<&'a dyn Outlet>,
+    pub(crate) block_sink: Option<&'a dyn BlockSink>,
 }
 
 /// Fills buckets through `work` and seals them: one bucket for each number below `rules.buckets`, in order.

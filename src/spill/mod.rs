@@ -51,11 +51,11 @@
 //! hash join, DeWitt et al., SIGMOD 1984; terms: Velox, "Spilling".
 
 pub(crate) mod block;
+pub(crate) mod block_sink;
 pub(crate) mod bucket;
 pub(crate) mod fill;
 pub(crate) mod loader;
 pub(crate) mod loads;
-pub(crate) mod outlet;
 mod part;
 pub(crate) mod pool;
 pub(crate) mod reader;

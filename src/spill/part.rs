@@ -7,9 +7,9 @@
 use crate::error::Result;
 use crate::memory::buffer::Buffer;
 use crate::spill::block::{self, Address, BlockKind, HEADER, MAX_LENGTH_BYTES};
+use crate::spill::block_sink::{BlockSink, Content};
 use crate::spill::bucket::{Bucket, BucketFile, HeldBlock};
 use crate::spill::fill::FillRules;
-use crate::spill::outlet::{Content, Outlet};
 use crate::temp::space::padded;
 
 /// One bucket while it is being filled. The counts have the meaning of those of [`Bucket`].
@@ -29,16 +29,16 @@ pub(super) struct Part {
     pub(super) record_bytes: u64,
     pub(super) longest_line: u64,
     pub(super) hash_sum: u64,
-    /// The part of `hash_sum` that outlets were told of.
+    /// The part of `hash_sum` that block sinks were told of.
     pub(super) handed_sum: u64,
 }
 
 impl Part {
-    /// Hands the lines of the open block to `outlet`, if there are any, and empties the block.
+    /// Hands the lines of the open block to `block_sink`, if there are any, and empties the block.
     ///
     /// # Errors
-    /// What the outlet reports. The block is still full then, and the filling fails.
-    pub(super) fn hand_over(&mut self, outlet: &dyn Outlet, bucket: u32) -> Result<()> {
+    /// What the block sink reports. The block is still full then, and the filling fails.
+    pub(super) fn hand_over(&mut self, block_sink: &dyn BlockSink, bucket: u32) -> Result<()> {
         let Some(open) = self.open.as_mut().filter(|open| open.records > 0) else {
             return Ok(());
         };
@@ -48,26 +48,26 @@ impl Part {
             hash_sum: self.hash_sum.wrapping_sub(self.handed_sum),
             payload: [&open.buffer[HEADER..open.filled], &[]],
         };
-        outlet.put(content)?;
+        block_sink.put(content)?;
         (open.filled, open.records) = (HEADER, 0);
         self.handed_sum = self.hash_sum;
         Ok(())
     }
 
-    /// Hands `outlet` one line that is longer than a block. What the open block has goes first.
+    /// Hands `block_sink` one line that is longer than a block. What the open block has goes first.
     ///
     /// # Errors
-    /// What the outlet reports.
+    /// What the block sink reports.
     pub(super) fn push_out(
         &mut self,
-        outlet: &dyn Outlet,
+        block_sink: &dyn BlockSink,
         bucket: u32,
         (line, hash): (&[u8], u64),
     ) -> Result<()> {
-        self.hand_over(outlet, bucket)?;
+        self.hand_over(block_sink, bucket)?;
         let mut length = [0; MAX_LENGTH_BYTES];
         let taken = block::put_length(&mut length, line.len());
-        outlet.put(Content {
+        block_sink.put(Content {
             bucket,
             records: 1,
             hash_sum: hash,

@@ -68,7 +68,7 @@ impl Store {
             writers: self.writers,
             has_ordinals: false,
             columns: None,
-            outlet: None,
+            block_sink: None,
         };
         let hasher = LineHasher::with_key([3; 4]);
         let filled = fill(rules, |writer| {
@@ -153,7 +153,7 @@ fn read_back(pool_blocks: u64, tamper: impl FnOnce(&mut Bucket)) -> Result<Vec<V
         writers: 0,
         has_ordinals: false,
         columns: None,
-        outlet: None,
+        block_sink: None,
     };
     let batch = Batch::new(&lines, &hashes);
     let indexes: Vec<u32> = (0..LINES as u32).collect();

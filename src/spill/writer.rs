@@ -13,8 +13,8 @@
 //!    under the lock. Any other goes to a writer thread, and the worker waits for a free block.
 //! 5. When all lines are in, `flush` deals with the open blocks and `seal` turns each `Part` into a [`Bucket`].
 //!
-//! Where the filling has an [`Outlet`](crate::spill::outlet::Outlet), the worker hands it each full block, under the
-//! bucket's lock, and goes on in the same buffer: nothing is held and nothing is written.
+//! Where the filling has a [`BlockSink`](crate::spill::block_sink::BlockSink), the worker hands it each full block,
+//! under the bucket's lock, and goes on in the same buffer: nothing is held and nothing is written.
 //!
 //! *Locks:* a thread holds at most one bucket's lock. Under it, the thread may wait in the pool, and writes
 //! the first block of the bucket. The writer threads, the pool and the temporary space take no bucket's lock.
@@ -172,8 +172,8 @@ impl<'a> BucketWriter<'a> {
         let bytes = block::record_bytes(length);
         let block_bytes = self.rules.pool.block_bytes() as usize;
         if bytes > block_bytes - HEADER {
-            match self.rules.outlet {
-                Some(outlet) => part.push_out(outlet, bucket, (line, hash))?,
+            match self.rules.block_sink {
+                Some(block_sink) => part.push_out(block_sink, bucket, (line, hash))?,
                 None => self.push_long(part, bucket, line, behind)?,
             }
         } else {
@@ -251,8 +251,8 @@ impl<'a> BucketWriter<'a> {
     /// Seals the open block and puts an empty one in its place. Holds the full block in memory if the pool
     /// has a further block for it, else writes it.
     fn rotate(&self, part: &mut Part, bucket: u32) -> Result<()> {
-        if let Some(outlet) = self.rules.outlet {
-            return part.hand_over(outlet, bucket);
+        if let Some(block_sink) = self.rules.block_sink {
+            return part.hand_over(block_sink, bucket);
         }
         let Some(next) = self.rules.pool.take_if_roomy()? else {
             return self.rotate_to_file(part, bucket);
@@ -271,7 +271,7 @@ impl<'a> BucketWriter<'a> {
     /// of another length for each, spreads the writes over the time that it takes to fill a block.
     fn open(&self, part: &mut Part, bucket: u32, buffer: Buffer) -> OpenBlock {
         let mut open = OpenBlock::new(buffer);
-        if !part.has_staggered && self.rules.outlet.is_none() && !self.rules.pool.is_roomy() {
+        if !part.has_staggered && self.rules.block_sink.is_none() && !self.rules.pool.is_roomy() {
             part.has_staggered = true;
             let share = u64::from(bucket + 1) * open.limit as u64 / u64::from(self.rules.buckets);
             open.limit = share as usize;
@@ -356,7 +356,7 @@ impl<'a> BucketWriter<'a> {
     /// | an empty block | it goes back to the pool |
     /// | a block with lines, and the pool has room beside the next filling's blocks | it is held |
     /// | a block with lines, and the pool is short | it is written, here or by a writer thread |
-    /// | a block with lines, and the filling has an outlet | it is handed over and goes back to the pool |
+    /// | a block with lines, and the filling has a block sink | it is handed over and goes back to the pool |
     /// | no block because it got no line | its claim goes back |
     ///
     /// Called once, when no thread appends any more.
@@ -367,8 +367,8 @@ impl<'a> BucketWriter<'a> {
         let pool = self.rules.pool;
         for (bucket, part) in self.parts.iter().enumerate() {
             let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(outlet) = self.rules.outlet {
-                part.hand_over(outlet, bucket as u32)?;
+            if let Some(block_sink) = self.rules.block_sink {
+                part.hand_over(block_sink, bucket as u32)?;
             }
             match part.open.take() {
                 Some(open) if open.filled == HEADER => pool.put(open.buffer),

@@ -154,7 +154,7 @@ impl State<'_> {
             }
             return None;
         }
-        self.told.stats = None;
+        self.accuracy.stats = None;
         let tail = List::Set.steps(self.inputs.len(), &self.plan.sized.sides);
         self.announce(run, &tail, 0);
         Some(tail)
@@ -178,7 +178,7 @@ impl State<'_> {
     /// Unlike that of a sieve, this filter is never dropped.
     fn check_rate(&self, run: &mut Run<'_>, at: Option<At>) -> Result<()> {
         // A stored filter was judged when it was opened.
-        let stats = self.told.stats.as_ref();
+        let stats = self.accuracy.stats.as_ref();
         if let Some(stats) = stats.filter(|_| self.filters.stored.is_none()) {
             self.plan.check_rate(stats.fill_fpr)?;
         }

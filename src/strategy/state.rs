@@ -26,9 +26,9 @@ use crate::plan::{FilterPlan, Plan};
 use crate::run::Run;
 use crate::selection::Sides;
 use crate::spill::pool::BlockPool;
-use crate::strategy::approximate::Told;
-use crate::strategy::refilter::filter_if_it_pays;
+use crate::strategy::accuracy::FilterAccuracy;
 use crate::strategy::slots::{Held, Kind, Slots, StoredFilters};
+use crate::strategy::survivor_filter::filter_if_it_pays;
 
 /// The state between two steps.
 pub(super) struct State<'a> {
@@ -44,7 +44,7 @@ pub(super) struct State<'a> {
     stores: Vec<Store>,
     /// The set in memory.
     pub(super) set: Option<ResidentSet>,
-    pub(super) told: Told,
+    pub(super) accuracy: FilterAccuracy,
 }
 
 /// The spilled lines of an input.
@@ -75,7 +75,7 @@ impl<'a> State<'a> {
             cache: None,
             stores: Vec::new(),
             set: None,
-            told: Told::new(filters.stored),
+            accuracy: FilterAccuracy::new(filters.stored),
         })
     }
 
@@ -189,7 +189,7 @@ impl<'a> State<'a> {
             keeps_repeats: sides.rule().needs_repeats_of(input.sides()),
             cache: self.cache.as_ref().map(|cache| (cache, at as usize)),
             refused: Refused::of(sides, at as usize, out).filter(|_| writes_refused),
-            outlet: None,
+            block_sink: None,
         };
         let spilled = spill(run, pool, input, screening)?;
         // A filter that was not asked has refused nothing.
@@ -197,7 +197,7 @@ impl<'a> State<'a> {
             .filter(|_| screen.is_some())
             .map_or(1.0, |held| held.fpr);
         if lets == Some(Lets::Answer) {
-            self.told.note_passed(input.lines(), spilled.passed);
+            self.accuracy.note_passed(input.lines(), spilled.passed);
         }
         self.stores.push(Store { at, spilled, fpr });
         if let Some((slot, fed)) = feed.zip(fed) {
@@ -346,14 +346,14 @@ impl<'a> State<'a> {
             target.write(filter)?;
         }
         if is_first || !self.plan.costs.exact {
-            self.told.note(filter);
+            self.accuracy.note(filter);
         }
         Ok(())
     }
 
     /// Notes what the statistics say of the filters.
     pub(super) fn note_statistics(&mut self, run: &Run<'_>, out: &Collector<'_>) {
-        self.told.note_mistakes(self.plan, self.inputs, out);
-        run.record().filter = self.told.stats.take();
+        self.accuracy.note_mistakes(self.plan, self.inputs, out);
+        run.record().filter = self.accuracy.stats.take();
     }
 }

@@ -10,15 +10,15 @@
 
 pub(crate) mod belt;
 pub(crate) mod checksum;
-pub(crate) mod compute;
+pub(crate) mod compute_pool;
 pub(crate) mod cpu;
 pub(crate) mod direct_io;
 pub(crate) mod failpoint;
 pub(crate) mod file_id;
 pub(crate) mod first_error;
-#[cfg(feature = "parquet")]
-pub(crate) mod guarded;
 pub mod machine;
+#[cfg(feature = "parquet")]
+pub(crate) mod panic_guard;
 pub(crate) mod sync;
 pub(crate) mod threads;
 pub(crate) mod writeback;

@@ -152,7 +152,7 @@ pub(super) fn split(
             writers,
             has_ordinals: bucket.has_ordinals,
             columns: bucket.columns.as_ref(),
-            outlet: None,
+            block_sink: None,
         };
         let parts = fill(rules, |writer| {
             let mut to_buckets = ToBuckets::new(writer, run.hasher);

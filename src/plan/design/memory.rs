@@ -2,7 +2,7 @@
 //!
 //! *Owns:* its design, and how large a set is taken to be. *Invariants:* as those of [`design`](crate::plan::design).
 
-use crate::batch::gather::Gathered;
+use crate::batch::coalescer::Coalescer;
 use crate::error::Error;
 use crate::plan::assumptions::OF_STRATEGY;
 use crate::plan::design::{Design, set_refusal};
@@ -81,7 +81,7 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
         return Err(refusal(set_refusal(sized, job.memory_bytes), job));
     }
     // What passes the filters is gathered.
-    let beside_filters = needed + Gathered::all_bytes(layout.scan.workers);
+    let beside_filters = needed + Coalescer::all_bytes(layout.scan.workers);
     let filters = set_filters(sized, beside_filters, uses_bitmap);
     let list = match filters {
         _ if uses_bitmap => List::Bitmaps,

@@ -16,7 +16,7 @@
 //! buckets, they save less than it costs to ask them: then the rest of the run is `partition`, with their
 //! memory for its blocks.
 
-use crate::batch::gather::Gathered;
+use crate::batch::coalescer::Coalescer;
 use crate::plan::buckets::{LEAST_BUCKET_BYTES, one_level_bytes, set_buckets};
 use crate::plan::design::memory::{SET_BITS_PER_KEY, resident_set_bytes};
 use crate::plan::design::partition::partition_layout;
@@ -128,7 +128,8 @@ impl Plan {
         };
         let cap = self.sized.job.bits_per_key.unwrap_or(SET_BITS_PER_KEY);
         let second = FilterPlan::new(survivors.lines, u64::MAX, cap);
-        let beside = second.bits / 8 + filter_bytes + Gathered::all_bytes(self.layout.scan.workers);
+        let beside =
+            second.bits / 8 + filter_bytes + Coalescer::all_bytes(self.layout.scan.workers);
         let needed = resident_set_bytes(survivors).saturating_add(beside);
         (needed <= self.layout.without_buckets().rest_bytes()).then_some(second)
     }

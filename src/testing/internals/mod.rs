@@ -196,7 +196,7 @@ impl BenchBuckets {
             writers: self.shape.writers,
             has_ordinals: false,
             columns: None,
-            outlet: None,
+            block_sink: None,
         };
         let buckets = fill(rules, |writer| {
             let mut to_buckets = ToBuckets::new(writer, self.hasher);

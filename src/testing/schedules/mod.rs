@@ -12,7 +12,7 @@
 
 mod belt;
 mod engine;
-mod failing;
+mod failures;
 mod filling;
 mod lifetimes;
 #[cfg(feature = "failpoints")]
@@ -163,7 +163,7 @@ impl Store {
             writers: 2,
             has_ordinals: false,
             columns: None,
-            outlet: None,
+            block_sink: None,
         };
         fill(rules, |writer| {
             let failure = FirstFailure::default();

@@ -11,7 +11,7 @@ use crate::stats::FilterStats;
 
 /// The facts that are known of the filters of a run.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct FilterAccuracy {
     /// The first filter; where the answer is approximate, with the rates of those behind it.
     pub(super) stats: Option<FilterStats>,
     /// About how many lines the filter took for others when they were put into it.
@@ -20,7 +20,7 @@ pub(super) struct Told {
     passed: Option<(u64, u64)>,
 }
 
-impl Told {
+impl FilterAccuracy {
     /// Knows the stored filter, if there is one.
     pub(super) fn new(stored: Option<&CheckedFilter>) -> Self {
         let describe = |filter: &CheckedFilter| {

@@ -1,4 +1,4 @@
-//! Gathering: the few lines of each batch that a filter lets through, put together to full batches.
+//! Coalescing: the few lines of each batch that a filter lets through, put together to full batches.
 //!
 //! *Owns:* copies of the keys of such lines. A set in memory fetches what it needs for groups of lines ahead of its
 //! use. Of a batch of which 200 lines pass, each of 64 shards gets three: too few to fetch ahead of anything.
@@ -10,7 +10,7 @@
 //! ```
 //!
 //! *Invariants:* each line comes out once, with its hash and its ordinal; none is left after a flush. *Cost:* a copy
-//! of each key, [`Gathered::MEMORY_BYTES`] of memory. Two files of 20 million lines and a set behind filters took
+//! of each key, [`Coalescer::MEMORY_BYTES`] of memory. Two files of 20 million lines and a set behind filters took
 //! 0.84 of the time with it.
 
 use std::mem;
@@ -26,7 +26,7 @@ const MOST_GATHERED: usize = BATCH / 4;
 
 /// Keys with their hashes and ordinals. Flush it at the end: what is in it when it is dropped is lost.
 #[derive(Debug)]
-pub(crate) struct Gathered {
+pub(crate) struct Coalescer {
     /// The keys, one behind the other.
     bytes: Vec<u8>,
     /// The end of each key in `bytes`.
@@ -38,7 +38,7 @@ pub(crate) struct Gathered {
     _reservation: Reservation,
 }
 
-impl Gathered {
+impl Coalescer {
     /// The bytes that one takes: the keys, and for each of a batch its end, slice, hash, ordinal and index.
     pub(crate) const MEMORY_BYTES: u64 = BYTES as u64 + 48 * BATCH as u64;
 
@@ -140,7 +140,7 @@ mod tests {
             let slices: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
             let numbers: Vec<u64> = (0..slices.len() as u64).collect();
             let hashes: Vec<u64> = numbers.iter().map(|number| number * 31).collect();
-            let mut gathered = Gathered::new(&MemoryBudget::new(1 << 20, 0)).unwrap();
+            let mut gathered = Coalescer::new(&MemoryBudget::new(1 << 20, 0)).unwrap();
             let (mut seen, mut parts) = (Vec::new(), 0);
             let mut work = |batch: Batch<'_>, indexes: &[u32]| {
                 parts += 1;
@@ -181,6 +181,6 @@ mod tests {
 
     #[test]
     fn without_memory_nothing_is_gathered() {
-        assert!(Gathered::new(&MemoryBudget::new(Gathered::MEMORY_BYTES - 1, 0)).is_none());
+        assert!(Coalescer::new(&MemoryBudget::new(Coalescer::MEMORY_BYTES - 1, 0)).is_none());
     }
 }
