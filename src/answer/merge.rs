@@ -23,8 +23,8 @@
 
 use crate::answer::entry::Entry;
 use crate::answer::rules::{SorterRules, WorkBuffer};
-use crate::answer::sorted_run::{Run, RunReader, RunWriter};
-use crate::answer::source::{self, Source};
+use crate::answer::sorted_run::{RunReader, RunWriter, SortedRun};
+use crate::answer::source::{self, MergeSource};
 use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::spill::block::Address;
@@ -50,7 +50,7 @@ impl Merging<'_, '_> {
     /// What `each` reports; where a run cannot be read or written, or is damaged.
     pub(super) fn merge(
         self,
-        runs: Vec<Run>,
+        runs: Vec<SortedRun>,
         buffers: Vec<WorkBuffer>,
         advance: &dyn Fn(u64),
         each: impl FnMut(&Entry<'_>) -> Result<()>,
@@ -66,7 +66,7 @@ impl Merging<'_, '_> {
 
     fn merge_all(
         mut self,
-        mut runs: Vec<Run>,
+        mut runs: Vec<SortedRun>,
         mut buffers: Vec<WorkBuffer>,
         queue: &LoadQueue,
         advance: &dyn Fn(u64),
@@ -93,14 +93,14 @@ impl Merging<'_, '_> {
         compute_pool::each(self.rules.buffers, unsorted, |work: &mut WorkBuffer| {
             work.buffer.sort();
         });
-        let of_buffer = |work| Source::of_buffer(work, self.rules.order);
+        let of_buffer = |work| MergeSource::of_buffer(work, self.rules.order);
         sources.extend(buffers.iter().map(|work| &work.buffer).map(of_buffer));
         discard(source::merge(sources, each)?, self.rules.space);
         Ok(())
     }
 
     /// Estimates the bytes of lines that the merges before the last go through: what a merged run takes is assumed.
-    pub(super) fn bytes_before_last(&self, runs: &[Run]) -> u64 {
+    pub(super) fn bytes_before_last(&self, runs: &[SortedRun]) -> u64 {
         let mut sizes: Vec<[u64; 3]> = runs
             .iter()
             .map(|run| [run.written_bytes(), run.reading_bytes(), run.line_bytes()])
@@ -138,9 +138,9 @@ impl Merging<'_, '_> {
     }
 
     /// Counts the runs, from the back of `runs`, that can be read at once.
-    fn room_for(&self, runs: &[Run]) -> usize {
+    fn room_for(&self, runs: &[SortedRun]) -> usize {
         let mut left = self.budget.available_bytes();
-        let fits = |run: &&Run| {
+        let fits = |run: &&SortedRun| {
             let fits = run.reading_bytes() <= left;
             left = left.saturating_sub(run.reading_bytes());
             fits
@@ -149,18 +149,22 @@ impl Merging<'_, '_> {
     }
 
     /// Makes readers of all `runs`.
-    fn open<'q>(&'q self, runs: Vec<Run>, queue: &'q LoadQueue) -> Result<Vec<Source<'q>>> {
+    fn open<'q>(
+        &'q self,
+        runs: Vec<SortedRun>,
+        queue: &'q LoadQueue,
+    ) -> Result<Vec<MergeSource<'q>>> {
         let open = |run| {
             RunReader::new(run, self.rules.order, self.budget, queue)
-                .map(|reader| Source::of_run(reader, self.rules.order))
+                .map(|reader| MergeSource::of_run(reader, self.rules.order))
         };
         runs.into_iter().map(open).collect()
     }
 }
 
 /// Gives the disk space of runs back that were read.
-fn discard(sources: Vec<Source<'_>>, space: &TempSpace) {
-    for run in sources.into_iter().filter_map(Source::into_run) {
+fn discard(sources: Vec<MergeSource<'_>>, space: &TempSpace) {
+    for run in sources.into_iter().filter_map(MergeSource::into_run) {
         run.discard(space);
     }
 }

@@ -23,7 +23,7 @@ use crate::temp::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
 
 /// A complete run.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct SortedRun {
     file: SpillPath,
     /// The address of its blocks; the number is filled in for each.
     address: Address,
@@ -40,7 +40,7 @@ pub(super) struct Run {
     written_bytes: u64,
 }
 
-impl Run {
+impl SortedRun {
     /// Returns the bytes that a reader of this run takes.
     pub(super) fn reading_bytes(&self) -> u64 {
         let is_long = record_bytes(self.longest as usize) + HEADER > self.block_bytes as usize;
@@ -96,7 +96,7 @@ pub(super) struct RunWriter<'a> {
     block: &'a mut Buffer,
     filled: usize,
     records: u64,
-    run: Run,
+    run: SortedRun,
 }
 
 impl<'a> RunWriter<'a> {
@@ -112,7 +112,7 @@ impl<'a> RunWriter<'a> {
         let label = format!("answer-{BUCKET_LABEL}{}", address.bucket);
         Ok(Self {
             space,
-            run: Run {
+            run: SortedRun {
                 file: space.new_bucket_path(&label)?,
                 address,
                 block_bytes: block.len() as u64,
@@ -199,7 +199,7 @@ impl<'a> RunWriter<'a> {
     ///
     /// # Errors
     /// As [`RunWriter::push`].
-    pub(super) fn finish(mut self) -> Result<Run> {
+    pub(super) fn finish(mut self) -> Result<SortedRun> {
         self.write(BlockKind::Records)?;
         Ok(self.run)
     }
@@ -207,7 +207,7 @@ impl<'a> RunWriter<'a> {
 
 /// A run that is being read, entry by entry.
 pub(super) struct RunReader<'a> {
-    run: Run,
+    run: SortedRun,
     order: Order,
     budget: &'a MemoryBudget,
     /// The queue that loads blocks.
@@ -229,12 +229,12 @@ pub(super) struct RunReader<'a> {
 }
 
 impl<'a> RunReader<'a> {
-    /// Makes a reader before the first entry of `run`. Needs [`Run::reading_bytes`] of `budget`.
+    /// Makes a reader before the first entry of `run`. Needs [`SortedRun::reading_bytes`] of `budget`.
     ///
     /// # Errors
     /// [`Error::Memory`] where the budget has less.
     pub(super) fn new(
-        run: Run,
+        run: SortedRun,
         order: Order,
         budget: &'a MemoryBudget,
         queue: &'a LoadQueue,
@@ -342,7 +342,7 @@ impl<'a> RunReader<'a> {
     }
 
     /// Returns the run, to be discarded.
-    pub(super) fn into_run(self) -> Run {
+    pub(super) fn into_run(self) -> SortedRun {
         self.run
     }
 }

@@ -26,7 +26,7 @@ use crate::answer::entry::Entry;
 use crate::answer::merge::Merging;
 use crate::answer::rules::{SorterRules, WorkBuffer};
 use crate::answer::sort_buffer::SortBuffer;
-use crate::answer::sorted_run::{Run, RunWriter};
+use crate::answer::sorted_run::{RunWriter, SortedRun};
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
@@ -53,7 +53,7 @@ pub(crate) struct Sorter<'s> {
 struct State {
     /// The number of buffers that may still be made.
     unmade: usize,
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
     /// The number of the next run.
     next: u32,
 }
@@ -178,7 +178,7 @@ impl<'s> Sorter<'s> {
             let _is_open = self.idle.0.send(buffer);
         }
         let state = self.lock();
-        let written = state.runs.iter().map(Run::line_bytes).sum::<u64>();
+        let written = state.runs.iter().map(SortedRun::line_bytes).sum::<u64>();
         let merging = Merging {
             rules: &self.rules,
             budget,

@@ -93,7 +93,7 @@ impl OutputWriter {
     ///
     /// # Errors
     /// The error of an earlier write, or of starting the first thread. Every later call fails then: bytes are missing.
-    fn turn(&mut self) -> io::Result<()> {
+    fn hand_over(&mut self) -> io::Result<()> {
         // `Failed` stays in place if anything below fails.
         let mut threads = match mem::replace(&mut self.drain, Drain::Failed) {
             Drain::Idle => WritingThreads::new(self.offset.map_or(1, |_| MOST_THREADS)),
@@ -118,7 +118,7 @@ impl OutputWriter {
 impl Write for OutputWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.filling.filled == BYTES {
-            self.turn()?;
+            self.hand_over()?;
         }
         let start = self.filling.filled;
         let taken = bytes.len().min(BYTES - start);
