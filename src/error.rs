@@ -16,7 +16,7 @@ use crate::size::{display_apart, display_at_least, display_bytes, display_rate};
 /// The result of everything that can fail in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What a failure is about; the command line has an exit status for each.
+/// The subject of a failure; the command line has an exit status for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -45,9 +45,9 @@ pub enum Error {
     /// The request makes no sense, or contradicts itself.
     #[error("{what}: {advice}")]
     Usage {
-        /// What is wrong.
+        /// The fault.
         what: String,
-        /// What to ask instead.
+        /// A request that would make sense.
         advice: String,
     },
     /// An input cannot be opened or read.
@@ -57,7 +57,7 @@ pub enum Error {
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
-        /// What to do.
+        /// Advice on what to do.
         advice: &'static str,
     },
     /// An input is not the file that was opened at the start.
@@ -65,7 +65,7 @@ pub enum Error {
     InputChanged {
         /// The input.
         path: PathBuf,
-        /// What differs.
+        /// The difference.
         what: String,
     },
     /// A compressed input is damaged, or has something else after what is compressed.
@@ -73,9 +73,9 @@ pub enum Error {
     Undecodable {
         /// The input.
         path: PathBuf,
-        /// What is wrong, and at which of its bytes.
+        /// The fault, and the byte at which it is.
         what: String,
-        /// What to do.
+        /// Advice on what to do.
         advice: &'static str,
     },
     /// A record that has no key.
@@ -85,11 +85,11 @@ pub enum Error {
         path: PathBuf,
         /// The number of the line on which it starts, from 1, where it can be counted.
         line: Option<u64>,
-        /// Where it starts, in bytes; of a compressed file when it is decoded.
+        /// The byte at which it starts; in a compressed file, counted after decoding.
         offset: u64,
-        /// What is wrong with it.
+        /// The fault in it.
         what: String,
-        /// What to do.
+        /// Advice on what to do.
         advice: &'static str,
     },
     /// An input of which all records were left out, because none has a key.
@@ -99,7 +99,7 @@ pub enum Error {
         path: PathBuf,
         /// The number of lines that were left out.
         lines: u64,
-        /// What is wrong with one of the records.
+        /// The fault in one of the records.
         what: String,
     },
     /// A row of a Parquet file whose key cannot be written as a record.
@@ -109,9 +109,9 @@ pub enum Error {
         path: PathBuf,
         /// The number of the row, from 0.
         row: u64,
-        /// What is wrong with its key.
+        /// The fault in its key.
         what: &'static str,
-        /// What to do.
+        /// Advice on what to do.
         advice: &'static str,
     },
     /// `--key-type ipv4` and a line that is not an address.
@@ -119,7 +119,7 @@ pub enum Error {
     NotAnAddress {
         /// The input.
         path: PathBuf,
-        /// Where the line starts, in bytes.
+        /// The byte at which the line starts.
         offset: u64,
         /// Its first bytes, escaped.
         line: String,
@@ -129,7 +129,7 @@ pub enum Error {
     LineTooLong {
         /// The input, or the spill file it is read back from.
         path: PathBuf,
-        /// Where the line starts, in bytes.
+        /// The byte at which the line starts.
         offset: u64,
         /// Its length, where that is known: not of a pipe, whose lines are not read beyond what fits.
         line_bytes: Option<u64>,
@@ -146,11 +146,11 @@ pub enum Error {
     Temp {
         /// The file or directory.
         path: PathBuf,
-        /// What was being done.
+        /// The step that failed.
         what: &'static str,
         /// The system's reason.
         source: io::Error,
-        /// What to do.
+        /// Advice on what to do.
         advice: &'static str,
     },
     /// The run needs more temporary space than there is or than it may use.
@@ -158,13 +158,13 @@ pub enum Error {
     TempLimit {
         /// The temporary directory.
         path: PathBuf,
-        /// What would be needed at least.
+        /// Bytes needed at least.
         needed_bytes: u64,
-        /// What there is.
+        /// Bytes that there are.
         limit_bytes: u64,
-        /// Where the limit comes from ("allowed by --max-temp", "free").
+        /// The origin of the limit ("allowed by --max-temp", "free").
         reason: &'static str,
-        /// What to do.
+        /// Advice on what to do.
         advice: &'static str,
     },
     /// The result cannot be written or put in place.
@@ -172,11 +172,11 @@ pub enum Error {
     Output {
         /// The file, or "standard output".
         target: String,
-        /// What was being done.
+        /// The step that failed.
         what: &'static str,
         /// The system's reason.
         source: io::Error,
-        /// What to do.
+        /// Advice on what to do.
         advice: &'static str,
     },
     /// The budget refused a reservation.
@@ -186,9 +186,9 @@ pub enum Error {
         consumer: &'static str,
         /// For how much.
         asked_bytes: u64,
-        /// What was granted already.
+        /// Bytes granted before.
         used_bytes: u64,
-        /// What can be granted in all.
+        /// Bytes that can be granted in all.
         limit_bytes: u64,
         /// A process limit under which this request would have been granted.
         least_bytes: u64,
@@ -196,9 +196,9 @@ pub enum Error {
     /// The plan finds no way to run under the limit.
     #[error("memory limit: {what}: {advice}")]
     MemoryPlan {
-        /// What does not fit.
+        /// The part that does not fit.
         what: String,
-        /// What would.
+        /// A change that would make it fit.
         advice: String,
         /// The least limit that would do; [`u64::MAX`] where none is known that would.
         least_bytes: u64,
@@ -210,7 +210,7 @@ pub enum Error {
         predicted: f64,
         /// The accepted rate, 0..1.
         accepted: f64,
-        /// What to do.
+        /// Advice on what to do.
         advice: String,
     },
     /// A spill block is not what was written.
@@ -218,9 +218,9 @@ pub enum Error {
     Damaged {
         /// The spill file.
         path: PathBuf,
-        /// Which block of it.
+        /// The number of the block in the file.
         block: u64,
-        /// What does not agree.
+        /// The disagreement.
         what: String,
     },
     /// Lines of an input did not all reach the buckets.
@@ -228,7 +228,7 @@ pub enum Error {
     LinesLost {
         /// The input.
         path: PathBuf,
-        /// What does not agree.
+        /// The disagreement.
         what: String,
     },
     /// A filter file cannot be used: damaged, shortened, of another program or a newer version.
@@ -236,9 +236,9 @@ pub enum Error {
     BadFilter {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault in it.
         what: String,
-        /// What to do.
+        /// Advice on what to do.
         advice: &'static str,
     },
     /// A stream of frames or a shard file cannot be used: damaged, incomplete, or of another job.
@@ -246,17 +246,17 @@ pub enum Error {
     BadFrames {
         /// The file, or `-` for standard input.
         path: PathBuf,
-        /// Where in it, in bytes.
+        /// The byte at which the fault is.
         offset: u64,
-        /// What is wrong there.
+        /// The fault.
         what: String,
     },
-    /// What several commands of one job report does not fit together.
+    /// The reports of the commands of one job do not fit together.
     #[error("{what}: {advice}")]
     Unfinished {
-        /// What is missing, or does not agree.
+        /// The thing that is missing, or does not agree.
         what: String,
-        /// What to do.
+        /// Advice on what to do.
         advice: &'static str,
     },
     /// Interrupted from outside ([`Interrupt`](crate::interrupt::Interrupt)).
@@ -265,9 +265,9 @@ pub enum Error {
     /// The machine refused something that every run needs.
     #[error("{what}: {advice}")]
     Machine {
-        /// What it was.
+        /// The thing that was refused.
         what: String,
-        /// What to do.
+        /// Advice on what to do.
         advice: &'static str,
     },
 }
@@ -281,7 +281,7 @@ impl Error {
         }
     }
 
-    /// The group that this failure belongs to.
+    /// Returns the group that this failure belongs to.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Usage { .. } => ErrorKind::Usage,
@@ -308,14 +308,14 @@ impl Error {
         }
     }
 
-    /// Whether the reader of the output went away (a closed pipe): not a failure of the run.
+    /// Tells whether the reader of the output went away (a closed pipe): not a failure of the run.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
 }
 
-/// What to do about `source`: what helps against a limit of the process or of the system, whatever
-/// it was that met the limit; else `advice`.
+/// Returns what to do about `source`: the advice for a limit of the process or of the system if it met one, whatever
+/// the operation was; otherwise `advice`.
 fn advice_for<'a>(source: &io::Error, advice: &'a str) -> &'a str {
     match errno(source) {
         Some(Errno::MFILE) => "raise the limit on open files (ulimit -n)",
@@ -324,7 +324,7 @@ fn advice_for<'a>(source: &io::Error, advice: &'a str) -> &'a str {
     }
 }
 
-/// The number of an error of the system, which others may have wrapped to add a path.
+/// Returns the number of an error of the system, which libraries may have wrapped to add a path.
 fn errno(source: &io::Error) -> Option<Errno> {
     let first: Option<&(dyn StdError + 'static)> = Some(source);
     let mut causes = std::iter::successors(first, |&error| error.source());
@@ -332,12 +332,12 @@ fn errno(source: &io::Error) -> Option<Errno> {
     number.map(Errno::from_raw_os_error)
 }
 
-/// Where a record starts: the number of its line, or its place in bytes.
+/// Words the start of a record: the number of its line, or its offset in bytes.
 fn place(line: Option<u64>, offset: u64) -> String {
     line.map_or_else(|| format!("byte {offset}"), |line| format!("line {line}"))
 }
 
-/// All of a number of lines.
+/// Words "all of its lines".
 fn all_lines(lines: u64) -> String {
     match lines {
         1 => "its only line was".to_owned(),
@@ -345,7 +345,7 @@ fn all_lines(lines: u64) -> String {
     }
 }
 
-/// How long a line is, as far as that is known.
+/// Words the length of a line, as far as it is known.
 fn length(line_bytes: Option<u64>, longest_bytes: u64) -> String {
     match line_bytes {
         Some(bytes) => format!("is {} long", display_bytes(bytes)),
@@ -381,7 +381,7 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Input);
     }
 
-    /// As libraries wrap errors of the system.
+    /// An error of the system as libraries wrap it.
     #[derive(Debug, thiserror::Error)]
     #[error("{0} at a path")]
     struct AtPath(#[source] io::Error);

@@ -1,4 +1,4 @@
-//! How many lines inputs have in common, estimated in one reading of each.
+//! The number of lines that inputs have in common, estimated in one reading of each.
 //!
 //! *Owns:* [`estimate`] and its result. *Invariants:* the memory limit is that of the whole process;
 //! what is said has bounds, and where nothing was dropped it says that it is exact (but for lines with
@@ -33,14 +33,14 @@ const MOST_HASHES: usize = 1 << 16;
 /// Hashes in a sketch under the smallest memory limits and of very many inputs: 6 %.
 const LEAST_HASHES: usize = 1 << 10;
 
-/// What was estimated. Bounds hold in 99 of 100 runs, each for itself.
+/// The result of an estimate. Bounds hold in 99 of 100 runs, each for itself.
 #[derive(Debug, Clone, Serialize)]
 pub struct Estimate {
     /// The crate's version.
     pub version: &'static str,
     /// The command that ran.
     pub command: &'static str,
-    /// Whether nothing was estimated: the sketches could hold all different lines.
+    /// True if nothing was estimated: the sketches could hold all different lines.
     pub exact: bool,
     /// Wall-clock seconds.
     pub seconds: f64,
@@ -62,12 +62,12 @@ pub struct Estimate {
     pub memory: MemoryStats,
 }
 
-/// What was estimated of one input.
+/// The estimates of one input.
 #[derive(Debug, Clone, Serialize)]
 pub struct InputEstimate {
     /// Its path, `-` for standard input; of a side of many files, what they are called together.
     pub path: String,
-    /// How many files it has, if it is a list of files ([`Source::Files`]).
+    /// Number of its files, if it is a list of files ([`Source::Files`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
     /// Its bytes.
@@ -83,13 +83,13 @@ pub struct InputEstimate {
 }
 
 impl Estimate {
-    /// Whether no line of the samples is common although not all lines were looked at: all that is
-    /// known of the common lines is then their upper bound.
+    /// Tells whether no line of the samples is common although not all lines were looked at: all that is known of the
+    /// common lines is then their upper bound.
     pub fn is_too_small_to_see(&self) -> bool {
         self.common_seen == 0 && !self.common.is_exact()
     }
 
-    /// The lines of these inputs that some other input has, as a share of their different lines, 0..1.
+    /// Returns the share of the different lines of these inputs that some other input has, 0..1.
     pub(crate) fn shared_share(&self, inputs: std::ops::Range<usize>) -> f64 {
         let inputs = self.inputs.get(inputs).unwrap_or_default();
         let distinct: f64 = inputs.iter().map(|input| input.distinct.estimate).sum();
@@ -97,7 +97,7 @@ impl Estimate {
         (1.0 - only / distinct.max(1.0)).clamp(0.0, 1.0)
     }
 
-    /// The common lines as a share of the different lines of input number `input`, 0..1.
+    /// Returns the share of the different lines of input number `input` that are common, 0..1.
     pub(crate) fn common_share(&self, input: usize) -> f64 {
         let distinct = self.inputs.get(input).map_or(0.0, |i| i.distinct.estimate);
         (self.common.estimate / distinct.max(1.0)).min(1.0)
@@ -136,7 +136,7 @@ pub fn estimate(inputs: &[Source], options: &Options) -> Result<Estimate> {
     estimate_opened(&inputs, &job, options)
 }
 
-/// As [`estimate`], of `inputs` that are open and known to be as `job` says.
+/// Works as [`estimate`], on `inputs` that are open and of which `job` has the sizes.
 pub(crate) fn estimate_opened(inputs: &[Input], job: &Job, options: &Options) -> Result<Estimate> {
     let start = Instant::now();
     let (layout, hashes) = divide_memory(job)?;
@@ -174,14 +174,15 @@ pub(crate) fn estimate_opened(inputs: &[Input], job: &Job, options: &Options) ->
     })
 }
 
-/// A layout for reading, and how many hashes of each input there is room for: a power of two.
+/// Returns a layout for reading, and the number of hashes of each input that there is room for: a power of two.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] where not even the fewest fit.
 fn divide_memory(job: &Job) -> Result<(Layout, usize)> {
     let workers = scan_layout(job, "nothing", 0)?.scan.workers as u64;
     let inputs = job.inputs.len() as u64;
-    // The last input is gathered beside the sketches of the others: one for each worker, and theirs.
+    // While the last input is gathered, the sketches of the others are in memory: one gatherer for each worker, and
+    // the one of all workers.
     let bytes = |hashes| inputs * Sketch::bytes(hashes) + (workers + 1) * Gatherer::bytes(hashes);
     let layout = scan_layout(job, "the sketches of all inputs", bytes(LEAST_HASHES))?;
     let mut hashes = MOST_HASHES;
@@ -191,7 +192,7 @@ fn divide_memory(job: &Job) -> Result<(Layout, usize)> {
     Ok((layout, hashes))
 }
 
-/// What is known of an input, which is number `number` of those in `overlap`.
+/// Describes an input, which is number `number` of those in `overlap`.
 fn describe(input: &Input, sketch: &Sketch, overlap: &Overlap, number: usize) -> InputEstimate {
     let lines = Bounds::exactly(input.lines() as f64);
     let distinct = sketch.distinct().within(lines);
@@ -211,7 +212,7 @@ fn describe(input: &Input, sketch: &Sketch, overlap: &Overlap, number: usize) ->
     }
 }
 
-/// The sketch of all lines of `input`.
+/// Makes the sketch of all lines of `input`.
 fn gather(run: &Run<'_>, input: &Input, hashes: usize) -> Result<Sketch> {
     let phase = run.input_phase("estimate", input);
     let all = Mutex::new(None);
@@ -236,7 +237,7 @@ struct Gather<'a> {
     hashes: usize,
     /// Made at the first batch: a worker that gets none takes no memory.
     own: Option<Gatherer>,
-    /// What the workers that have ended saw; locked once by each.
+    /// The hashes of the workers that have ended; locked once by each.
     all: &'a Mutex<Option<Gatherer>>,
 }
 

@@ -46,7 +46,7 @@ struct Inner {
 }
 
 impl Interrupt {
-    /// A handle that is not stopped.
+    /// Makes a handle that is not stopped.
     pub fn new() -> Self {
         Self::default()
     }
@@ -57,7 +57,7 @@ impl Interrupt {
         self.inner.is_stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether [`Interrupt::stop`] was called.
+    /// Tells whether [`Interrupt::stop`] was called.
     pub fn is_stopped(&self) -> bool {
         self.inner.is_stopped.load(Ordering::Relaxed)
     }
@@ -66,7 +66,7 @@ impl Interrupt {
     /// ended by a signal. Threads that still write find their directory gone and fail; they cannot
     /// bring it back. Call it from a thread, not from a signal handler: it locks, allocates and does I/O.
     ///
-    /// What cannot be removed stays. The next run in that place removes a directory that is left.
+    /// A file that cannot be removed stays. The next run in that place removes a directory that is left.
     pub fn stop_and_clean_up(&self) {
         self.stop();
         // The lock is held until the loop ends: threads that create or drop a guarded path wait for that.
@@ -87,7 +87,7 @@ impl Interrupt {
         }
     }
 
-    /// [`Error::Interrupted`] if the run was stopped. For loops: once per chunk or block.
+    /// Returns [`Error::Interrupted`] if the run was stopped. For loops: once per chunk or block.
     pub(crate) fn check(&self) -> Result<()> {
         if self.is_stopped() {
             Err(Error::Interrupted)
@@ -124,7 +124,7 @@ impl Interrupt {
         ))
     }
 
-    /// The list, locked. It is consistent after every statement, so a panic elsewhere does not spoil it.
+    /// Locks the list. It is consistent after every statement, so a panic elsewhere does not spoil it.
     fn paths(&self) -> MutexGuard<'_, Vec<PathBuf>> {
         self.inner
             .paths
@@ -134,7 +134,7 @@ impl Interrupt {
 }
 
 /// Keeps a path on the list of what a signal must remove. Drop it after the path is gone or in place: a struct
-/// that has both declares the guard behind the file.
+/// that has both declares the guard after the file.
 #[derive(Debug)]
 #[must_use = "the path leaves the list when this is dropped"]
 pub(crate) struct PathGuard {

@@ -33,9 +33,14 @@
 //! | [`intersect`] | all inputs | [`intersection`](Selection::intersection) | `intersect` |
 //! | [`difference`] | the first input alone | [`difference`](Selection::difference) | `diff` |
 //! | [`union`](union()) | any input | [`union`](Selection::union) | `union` |
-//! | [`symmetric_difference`] | exactly one input | [`symmetric_difference`](Selection::symmetric_difference) | `symdiff` |
-//! | [`select`] | K inputs or more, K or fewer, exactly K | [`at_least`](Selection::at_least), [`at_most`](Selection::at_most), [`exactly`](Selection::exactly), [`between`](Selection::between) | `intersect --at-least K` |
+//! | [`symmetric_difference`] | exactly one input | [`symmetric_difference`][symdiff] | `symdiff` |
+//! | [`select`] | K inputs or more | [`at_least`](Selection::at_least) | `intersect --at-least K` |
+//! | [`select`] | K inputs or fewer | [`at_most`](Selection::at_most) | `intersect --at-most K` |
+//! | [`select`] | exactly K inputs | [`exactly`](Selection::exactly) | `intersect --exactly K` |
+//! | [`select`] | K to L inputs | [`between`](Selection::between) | `intersect --at-least K --at-most L` |
 //! | [`overlaps`](overlaps()) | each combination of inputs, counted | | `overlaps` |
+//!
+//! [symdiff]: Selection::symmetric_difference
 //!
 //! [`Selection::ordered`] gives the lines an order. A [`Label`] before each line says which inputs have it, or how
 //! many:
@@ -213,16 +218,30 @@
 //!                                                                             -> lines
 //! ```
 //!
-//! | strategy | steps | exact | reads | writes |
-//! |---|---|---|---|---|
-//! | `memory` | join in memory; if A is cached, through filters first | yes | A + B, or 2A + B | nothing |
-//! | `partition` | spill(A) · spill(B) · join; if A is small, spill(A) also fills a filter that screens B | yes | A + B + spill | A + B, or A + what passes |
-//! | `sieve` | filter(A) · spill(B, screened by A's filter) · filter(B') · spill(A, screened by B's filter) · join | yes | 2A + B + spill | survivors |
-//! | `sieve`, not an intersection | filter(A, B), noting what comes again · spill(A, B, screened by a filter of that; the rest is written or dropped) · join | yes | 2A + 2B + spill | what comes again |
-//! | `sieve`, repeats or records of A kept | filter(B) · spill(A, screened by it; a difference writes what is refused) · spill(B, screened by a filter of that) · join | yes | A + 2B + spill | what may be in both |
-//! | `bloom` | filter(A) · spill(B, screened by A's filter) · join, which only removes repeats | no: may add lines | A + B + spill | survivors |
-//! | `bloom`, a difference | filter(B) · spill(A, what B's filter refuses) · join, which only removes repeats | no: may miss lines | A + B + spill | the answer |
-//! | `bloom`, a union | filter(A, B), writing what it does not have | no: may miss lines | A + B | nothing |
+//! Each strategy is a list of such steps:
+//!
+//! - `memory`: join in memory; if A is cached, through filters first.
+//! - `partition`: spill(A) · spill(B) · join; if A is small, spill(A) also fills a filter that screens B.
+//! - `sieve`, an intersection: filter(A) · spill(B, screened by A's filter) · filter(B') · spill(A, screened by B's
+//!   filter) · join.
+//! - `sieve`, not an intersection: filter(A, B), noting lines that come again · spill(A, B, screened by a filter of
+//!   those; the rest is written or dropped) · join.
+//! - `sieve`, repeats or records of A kept: filter(B) · spill(A, screened by it; a difference writes the lines
+//!   that it refuses) · spill(B, screened by a filter of those that pass) · join.
+//! - `bloom`, an intersection: filter(A) · spill(B, screened by A's filter) · join, which only removes repeats.
+//! - `bloom`, a difference: filter(B) · spill(A, lines that B's filter refuses) · join, which only removes repeats.
+//! - `bloom`, a union: filter(A, B), writing the lines that it does not have.
+//!
+//! | strategy | exact | reads | writes |
+//! |---|---|---|---|
+//! | `memory` | yes | A + B, or 2A + B | nothing |
+//! | `partition` | yes | A + B + spill | A + B, or A + what passes |
+//! | `sieve`, an intersection | yes | 2A + B + spill | survivors |
+//! | `sieve`, not an intersection | yes | 2A + 2B + spill | lines that come again |
+//! | `sieve`, repeats or records of A kept | yes | A + 2B + spill | lines that may be in both |
+//! | `bloom`, an intersection | no: may add lines | A + B + spill | survivors |
+//! | `bloom`, a difference | no: may miss lines | A + B + spill | the answer |
+//! | `bloom`, a union | no: may miss lines | A + B | nothing |
 //!
 //! A is the input with the fewest bytes (of a difference, the first), B' the part of B that survives A's filter. In
 //! an intersection, further inputs extend the chain: each is screened by the filter of the survivors before it, and

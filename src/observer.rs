@@ -10,31 +10,30 @@ use crate::stats::PhaseStats;
 
 /// Follows a run. Called from worker threads, once per chunk or block: keep it short.
 pub trait Observer: Send + Sync {
-    /// A part of a command begins that consists of several runs, such as the exact one of a
-    /// comparison.
+    /// Hears that a part of a command begins that consists of several runs, such as the exact one of a comparison.
     fn part_started(&self, name: &str) {
         let _ = name;
     }
 
-    /// The run is planned (again, where a first plan turned out not to fit).
+    /// Hears that the run is planned (again, if a first plan turned out not to fit).
     fn planned(&self, plan: &Plan) {
         let _ = plan;
     }
 
-    /// These phases come now, of work that needs no plan: an estimate, or a filter's. (Those of a
-    /// run are in its [`Plan`].)
+    /// Hears which phases come next in work that needs no plan: an estimate, or a filter's. (Those of a run are in its
+    /// [`Plan`].)
     fn expected(&self, phases: &[PlannedPhase]) {
         let _ = phases;
     }
 
-    /// There is something that the user should know. A command of several runs may tell it several
-    /// times.
+    /// Hears something that the user should know. A command of several runs may report it several times.
     fn noticed(&self, notice: &Notice) {
         let _ = notice;
     }
 
-    /// A phase begins. `step` is the [`PlannedPhase::step`] of the expected phase that it is, if it was expected:
-    /// what was to come before that will not come any more. `total_bytes` is what it will read, where that is known.
+    /// Hears that a phase begins. `step` is the [`PlannedPhase::step`] of the expected phase that it is, if it was
+    /// expected: phases that were to come before it will not come any more. `total_bytes` is the number of bytes that
+    /// it will read, if known.
     fn phase_started(&self, name: &str, step: Option<usize>, total_bytes: Option<u64>) {
         let _ = (name, step, total_bytes);
     }
@@ -44,7 +43,7 @@ pub trait Observer: Send + Sync {
         let _ = (bytes_read, lines);
     }
 
-    /// A phase is over.
+    /// Hears that a phase is over.
     fn phase_finished(&self, phase: &PhaseStats) {
         let _ = phase;
     }

@@ -1,4 +1,4 @@
-//! What a caller can ask for.
+//! The choices that a caller has.
 //!
 //! *Owns:* [`Options`]. *Invariants:* every field has a default that suits most runs.
 
@@ -17,7 +17,7 @@ use crate::sys::machine;
 use crate::temp::places::Places;
 use crate::temp::quota::Quota;
 
-/// How the content of a line is interpreted.
+/// The meaning of the content of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum KeyType {
@@ -29,7 +29,7 @@ pub enum KeyType {
     Ipv4,
 }
 
-/// What a run may use, and how it works.
+/// The resources that a run may use, and the settings that it works by.
 ///
 /// ```
 /// use outset::{Options, Strategy};
@@ -45,7 +45,7 @@ pub struct Options {
     /// Limit on the resident memory of the whole process, in bytes; at least 16 MiB. `None`: half of the
     /// smallest of available RAM, cgroup limit and address-space limit.
     pub memory_bytes: Option<u64>,
-    /// How to find the common lines. `None`: chosen by the memory limit (memory, else bloom if `max_fpr`
+    /// The algorithm that finds the common lines. `None`: chosen by the memory limit (memory, else bloom if `max_fpr`
     /// allows it, else sieve or partition).
     pub strategy: Option<Strategy>,
     /// Maximum false-positive rate, 0..1. `None`: exact only, unless `strategy` is [`Strategy::Bloom`] or
@@ -71,21 +71,21 @@ pub struct Options {
     pub temp_dirs: Vec<PathBuf>,
     /// Maximum temporary disk space in bytes. `None`: all free space.
     pub max_temp_bytes: Option<u64>,
-    /// Start even if the temporary directories have less free space than the plan needs; by default such
-    /// a run fails with [`Error::TempLimit`](crate::Error::TempLimit). Useful if space is about to be
-    /// freed, or if many lines repeat and the run will need less than planned. A disk that does fill up
-    /// ends the run with [`Error::Temp`](crate::Error::Temp). `max_temp_bytes` still applies.
+    /// True to start even if the temporary directories have less free space than the plan needs; by default such a run
+    /// fails with [`Error::TempLimit`](crate::Error::TempLimit). Useful if space is about to be freed, or if many lines
+    /// repeat and the run will need less than planned. A disk that does fill up ends the run with
+    /// [`Error::Temp`](crate::Error::Temp). `max_temp_bytes` still applies.
     pub ignore_free_space: bool,
     /// Number of worker threads. `None`: the number of cores available to the process.
     pub threads: Option<usize>,
-    /// Whether inputs that are compressed (gzip, bzip2, xz, zstd, lz4: recognised by their first bytes) are decoded. If
+    /// True if inputs that are compressed (gzip, bzip2, xz, zstd, lz4: recognised by their first bytes) are decoded. If
     /// not, their bytes are read as they are.
     pub decompress: bool,
-    /// What a line is.
+    /// The rules that make bytes into lines.
     pub format: LineFormat,
-    /// Which part of each line is its key, where lines are records; `None`: all of it.
+    /// The part of each line that is its key, where lines are records; `None`: all of it.
     pub keys: Option<Keys>,
-    /// How the content of a line is interpreted.
+    /// The meaning of the content of a line.
     pub key_type: KeyType,
     /// The hash key; random by default.
     pub hash_key: HashKey,
@@ -93,26 +93,26 @@ pub struct Options {
     pub interrupt: Interrupt,
     /// Receives the plan, the phases and the progress of the run.
     pub observer: Option<Arc<dyn Observer>>,
-    /// What a run shares with others that belong to it.
+    /// The cap and the directories of the temporary disk, if a run shares them with others that belong to it.
     #[doc(hidden)]
     pub shared: Option<Shared>,
-    /// What the process has resident before the run, in bytes; `None` asks the system. Of runs that belong together it
-    /// is what the first one found: what they leave is in the allowance of each for small allocations, and would be
-    /// counted twice.
+    /// Bytes that the process has resident before the run; `None` asks the system. Runs that belong together all get
+    /// the number that the first one found: memory that an earlier run leaves behind is part of the allowance of each
+    /// for small allocations, and would be counted twice.
     #[doc(hidden)]
     pub resident_bytes: Option<u64>,
-    /// For tests: spill every full block, as if memory were full.
+    /// True to spill every full block, as if memory were full; for tests.
     #[doc(hidden)]
     pub always_spill: bool,
 }
 
-/// What several runs that belong together share.
+/// The cap and the directories of the temporary disk, for several runs that belong together.
 #[doc(hidden)]
 #[derive(Debug, Clone)]
 pub struct Shared {
     /// The temporary disk.
     pub(crate) quota: Arc<Quota>,
-    /// Where their temporary files go.
+    /// The directories that their temporary files go to.
     pub(crate) places: Arc<Places>,
 }
 
@@ -145,7 +145,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether the answer consists of numbers of rows.
+    /// Tells whether the answer consists of numbers of rows.
     pub(crate) fn numbers_rows(&self) -> bool {
         self.keys.as_ref().is_some_and(|keys| keys.row_numbers)
     }
@@ -170,7 +170,7 @@ impl Options {
         }
     }
 
-    /// What a line is: in a CSV file a record, which may have line ends between quotes.
+    /// Returns the rules for a line: in a CSV file it is a record, which may have line ends between quotes.
     pub(crate) fn line_format(&self) -> LineFormat {
         let keys = self.keys.as_ref();
         LineFormat {
@@ -180,7 +180,7 @@ impl Options {
         }
     }
 
-    /// How inputs are opened.
+    /// Returns the settings with which inputs are opened.
     pub(crate) fn opening(&self) -> Opening<'_> {
         // As for a sample: decoders get no more than half of the memory.
         let memory_bytes = self

@@ -1,4 +1,4 @@
-//! How many distinct lines each combination of inputs has: the numbers of a Venn diagram or an `UpSet` plot.
+//! The number of distinct lines in each combination of inputs: the numbers of a Venn diagram or an `UpSet` plot.
 //!
 //! *Owns:* [`overlaps()`] and its report. *Invariants:* every distinct line is in exactly one combination, so
 //! the numbers add up to those of the union.
@@ -17,7 +17,7 @@ use crate::options::Options;
 use crate::selection::{Label, Selection};
 use crate::stats::Stats;
 
-/// How many distinct lines there are in each combination of inputs.
+/// The number of distinct lines in each combination of inputs.
 #[derive(Debug, Clone, Serialize)]
 pub struct Overlaps {
     /// The inputs as they were named, in their order.
@@ -33,19 +33,19 @@ pub struct Overlaps {
 pub struct Combination {
     /// A bit for each input, the lowest for the first.
     bits: u16,
-    /// How many inputs there are.
+    /// Number of inputs.
     inputs: u8,
     /// The number of distinct lines.
     pub lines: u64,
 }
 
 impl Combination {
-    /// Whether the input with this index (from 0) has the lines.
+    /// Tells whether the input with this index (from 0) has the lines.
     pub fn has(&self, input: usize) -> bool {
         self.bits >> input & 1 == 1
     }
 
-    /// A digit for each input: 1 if it has the lines and 0 if not.
+    /// Writes a digit for each input: 1 if it has the lines and 0 if not.
     pub fn which(&self) -> String {
         let digit = |input| if self.has(input) { '1' } else { '0' };
         (0..usize::from(self.inputs)).map(digit).collect()
@@ -85,7 +85,7 @@ pub fn overlaps(inputs: &[Source], options: &Options) -> Result<Overlaps> {
             lines,
         })
         .collect();
-    // Most lines first; of as many, by their digits, of which those of the first input count most.
+    // Most lines first; equal numbers by their digits, of which those of the first input count most.
     combinations.sort_unstable_by_key(|found| Reverse((found.lines, found.bits.reverse_bits())));
     Ok(Overlaps {
         inputs: inputs.iter().map(Source::to_string).collect(),

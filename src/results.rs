@@ -22,7 +22,7 @@ use crate::sys::threads::no_thread;
 /// Lines that go from the run to its caller together.
 type Piece = Vec<Vec<u8>>;
 
-/// A piece of lines is handed over when it has as many bytes: 64 KiB.
+/// The size at which a piece of lines is handed over, in bytes: 64 KiB.
 const PIECE_BYTES: usize = 64 << 10;
 /// The number of pieces that wait for the caller at most.
 const WAITING: usize = 3;
@@ -87,7 +87,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Starts a run for the lines of `inputs` that `selection` asks for. What is wrong with them is the first item.
+    /// Starts a run for the lines of `inputs` that `selection` asks for. An error in them is the first item.
     pub fn of(inputs: Vec<Source>, selection: Selection, options: Options) -> Self {
         let (sender, receiver) = sync_channel(WAITING);
         let interrupt = options.interrupt.clone();

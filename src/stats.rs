@@ -1,4 +1,4 @@
-//! What a run did, in numbers. The field names are stable: scripts read them.
+//! The numbers of a run. The field names are stable: scripts read them.
 //!
 //! *Owns:* [`Stats`] and its parts. *Invariants:* everything here was counted or measured in this
 //! run, except what is called predicted or expected. Sizes are bytes, rates are in 0..1.
@@ -15,7 +15,7 @@ pub struct Stats {
     pub command: &'static str,
     /// The strategy that ran.
     pub strategy: String,
-    /// Whether every line of the result was compared byte by byte.
+    /// True if every line of the result was compared byte by byte.
     pub exact: bool,
     /// Wall-clock seconds.
     pub seconds: f64,
@@ -44,7 +44,7 @@ pub struct Stats {
 pub struct InputStats {
     /// Its path, `-` for standard input; of a side of many files, what they are called together.
     pub path: String,
-    /// How many files it has, if it is a list of files ([`Source::Files`](crate::Source::Files)).
+    /// Number of its files, if it is a list of files ([`Source::Files`](crate::Source::Files)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
     /// Its bytes, as they are when they are decoded.
@@ -124,7 +124,7 @@ pub struct BucketClass {
     pub from_lines: u64,
     /// The most lines of a bucket in the class.
     pub to_lines: u64,
-    /// How many they are.
+    /// Number of its buckets.
     pub buckets: u64,
 }
 
@@ -182,7 +182,7 @@ pub struct FilterStats {
     pub expected_missing_lines: f64,
 }
 
-/// Whether nothing is expected, so that a field is left out.
+/// Tells whether nothing is expected, so that a field is left out.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 pub(crate) fn is_zero(lines: &f64) -> bool {
     *lines == 0.0

@@ -1,5 +1,5 @@
-//! The N-th call of something fails, for every N or for some: the run ends with the right kind of error or with the right
-//! answer, never with another one; nothing is left behind, and no thread waits forever.
+//! The N-th call of something fails, for every N or for some: the run ends with the right kind of error or with the
+//! right answer, never with another one; nothing is left behind, and no thread waits forever.
 //!
 //! A binary of its own: the places that fail ([`fail`]) are the whole process's. It needs the feature `failpoints`:
 //!
@@ -31,10 +31,10 @@ use tempfile::TempDir;
 
 /// No run of these takes nearly so long; one that does is stuck.
 const STUCK: Duration = Duration::from_secs(60);
-/// What is in the place of the result before a run.
+/// The content of the result's place before a run.
 const BEFORE: &[u8] = b"before\n";
 
-/// What is asked for, and by which strategy.
+/// The request, and the strategy.
 type Way = (Selection, Strategy);
 
 /// Intersections, and what others do besides: write what they find while they read, put their answer in order.
@@ -63,7 +63,7 @@ fn line(number: u32) -> String {
     format!("{number:07}-{}\n", "x".repeat((number % 90) as usize))
 }
 
-/// What a selection writes. The lines are sorted in the inputs, so every order is the same.
+/// Returns the lines that a selection writes. They are sorted in the inputs, so every order is the same.
 fn answer(selection: Selection) -> String {
     let [a, b] = NUMBERS;
     let numbers = match selection.name() {
@@ -90,7 +90,7 @@ impl Place {
         }
     }
 
-    /// The same where `a` has all lines up to the 300,000th, so that they fill many blocks.
+    /// Makes the place with a large `a`: it has all lines up to the 300,000th, so that they fill many blocks.
     fn with_a_large_file() -> Self {
         let place = Self::new();
         let text: String = (0..300_000).map(line).collect();
@@ -163,7 +163,7 @@ fn entries(directory: &Path) -> usize {
     fs::read_dir(directory).unwrap().count()
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 enum End {
     Complete,
@@ -214,7 +214,8 @@ fn calls() -> impl Iterator<Item = u32> {
     })
 }
 
-/// Lets the N-th call fail, once and from then on, for N from 0 until a run no longer gets so far. Returns how many failed.
+/// Lets the N-th call fail, once and from then on, for N from 0 until a run no longer gets so far. Returns how many
+/// failed.
 fn sweep(way: Way, point: &str, action: &str, expected: End) -> u32 {
     let scenario = FailScenario::setup();
     // What is in the page cache is not loaded by a thread.

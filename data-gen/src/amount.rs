@@ -1,8 +1,8 @@
 //! Amounts: a count such as `20M`, or a share such as `10%`.
 //!
-//! *Owns:* the parsing and printing of shares; a count is parsed by [`outset::size`]. *Invariant:* what is printed parses to the
-//! same value; a share is an exact number of billionths, so that counts never depend on rounding
-//! of floats.
+//! *Owns:* the parsing and printing of shares; a count is parsed by [`outset::size`]. *Invariant:* what is printed
+//! parses to the same value; a share is an exact number of billionths, so that counts never depend on rounding of
+//! floats.
 
 use std::fmt;
 use std::str::FromStr;
@@ -37,7 +37,7 @@ impl Share {
         self.of(u64::MAX)
     }
 
-    /// Whether it is nothing.
+    /// Tells whether it is nothing.
     pub fn is_zero(self) -> bool {
         self.0 == 0
     }

@@ -46,7 +46,7 @@ pub struct Combination {
 pub struct Holders {
     /// The number of files.
     pub files: usize,
-    /// Whether the first file has the line.
+    /// True if the first file has the line.
     pub first: bool,
 }
 

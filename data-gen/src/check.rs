@@ -1,4 +1,4 @@
-//! Whether a result is right.
+//! The verdict on a result.
 //!
 //! *Owns:* reading a result line by line, telling its lines apart, and the verdict.
 //!
@@ -21,7 +21,7 @@ use crate::manifest::Manifest;
 use crate::plan::Plan;
 use crate::question::Question;
 
-/// How a result is to be read and what is asked of it.
+/// The way to read a result, and the question that it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rules {
     /// A carriage return at the end of a line does not count.
@@ -30,20 +30,20 @@ pub struct Rules {
     pub superset: bool,
     /// Lines end with a zero byte.
     pub nul: bool,
-    /// What the result should be of; a plain intersect by default.
+    /// The question that the result should answer; a plain intersect by default.
     pub question: Question,
 }
 
-/// What a result holds.
+/// The content of a result, and its verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether it meets the rules.
+    /// True if it meets the rules.
     pub right: bool,
     /// All its lines.
     pub found: OrderFree,
     /// Its lines that the operation selects, each as often as it is there.
     pub found_selected: OrderFree,
-    /// What these lines should be.
+    /// The checksums that these lines should have.
     pub expected: OrderFree,
     /// Lines that some files have, but that the operation does not select.
     pub not_selected: u64,
@@ -99,7 +99,7 @@ pub fn check(
 struct Judge<'a, S> {
     rules: Rules,
     plan: &'a Plan,
-    /// Whether the operation may write a line that these files have.
+    /// A test of whether the operation may write a line that these files have.
     selects: S,
 }
 
@@ -135,7 +135,7 @@ impl<S: Fn(Holders) -> bool> Judge<'_, S> {
         Ok(verdict)
     }
 
-    /// Which files have a line of the result.
+    /// Returns the files that have a line of the result.
     fn holders(&self, text: &[u8], spare: &mut Chunk) -> Holders {
         let bare = text.strip_suffix(b"\r").unwrap_or(text);
         let has_cr = bare.len() < text.len();

@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::xxh3_64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrderFree {
-    /// How many lines there are; `distinct_lines` in manifests of format 1.
+    /// Number of lines; `distinct_lines` in manifests of format 1.
     #[serde(rename = "lines", alias = "distinct_lines")]
     pub count: u64,
     /// Their bytes, each with a terminator of one byte.

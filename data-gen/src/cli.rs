@@ -87,7 +87,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The same as a question.
+    /// Returns these options as a question.
     pub(crate) fn question(&self) -> Question {
         Question {
             operation: self.operation,
@@ -203,7 +203,7 @@ struct Text {
 }
 
 impl Generate {
-    /// Where to write.
+    /// Returns the place to write to.
     pub(crate) fn target(&self) -> Target {
         let mut target = Target::new(self.dir.clone().unwrap_or_default());
         target.format = self.format;

@@ -1,7 +1,7 @@
 //! Compressing what is written.
 //!
-//! *Owns:* the formats that outset decodes, and their encoders. *Invariants:* the lines of a compressed file are those of
-//! the plain one; encoders use little memory, so that small limits can decode what they write. *Cost:* an encoder's
+//! *Owns:* the formats that outset decodes, and their encoders. *Invariants:* the lines of a compressed file are those
+//! of the plain one; encoders use little memory, so that small limits can decode what they write. *Cost:* an encoder's
 //! time, on one thread.
 
 use std::io::{self, Write};
@@ -39,7 +39,7 @@ impl Compression {
         Self::Pzstd,
     ];
 
-    /// What names of such files end with, and the program that makes them is called.
+    /// Returns the ending of names of such files, and the name of the program that makes them.
     pub fn suffix_and_program(self) -> (&'static str, &'static str) {
         match self {
             Self::Gzip => ("gz", "gzip"),

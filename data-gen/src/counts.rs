@@ -1,4 +1,4 @@
-//! How many lines of which kind each file has.
+//! The number of lines of each kind in each file.
 //!
 //! *Owns:* turning shares into counts, and refusing what cannot be.
 //!
@@ -111,12 +111,12 @@ impl Counts {
             .unwrap_or(0)
     }
 
-    /// Whether every file has an empty line.
+    /// Tells whether every file has an empty line.
     pub(crate) fn empty_is_common(&self) -> bool {
         self.files.iter().all(|file| file.empty > 0)
     }
 
-    /// Whether the run has a line with this identity.
+    /// Tells whether the run has a line with this identity.
     pub(crate) fn contains(&self, identity: Identity) -> bool {
         let count = match identity.class {
             Class::Common => self.common,

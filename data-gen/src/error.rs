@@ -1,4 +1,4 @@
-//! What can go wrong, and what to do about it.
+//! The failures, and advice on each.
 //!
 //! *Owns:* the error type of the crate and its exit status. *Invariant:* every message names the
 //! option or the path it is about and ends with a next step.
@@ -18,21 +18,21 @@ pub enum Error {
     Usage {
         /// The option to change.
         option: &'static str,
-        /// What is wrong with its value.
+        /// The fault of its value.
         problem: String,
-        /// What to do next.
+        /// Advice on what to do next.
         advice: &'static str,
     },
     /// A file could not be written or read.
     #[error("cannot {action} {}: {source}; {advice}", path.display())]
     Io {
-        /// What was tried: a verb.
+        /// The step that failed: a verb.
         action: &'static str,
         /// The file or directory it was tried on.
         path: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         source: io::Error,
-        /// What to do next.
+        /// Advice on what to do next.
         advice: &'static str,
     },
     /// The threads that were asked for could not be started.
@@ -45,7 +45,7 @@ pub enum Error {
     Manifest {
         /// The file that was read.
         path: PathBuf,
-        /// Where the form is wrong.
+        /// The fault of the form, and its place.
         source: serde_json::Error,
     },
 }

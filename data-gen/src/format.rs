@@ -1,6 +1,7 @@
 //! The format of the files: lines, compressed lines, or records.
 //!
-//! *Owns:* the choice, and the way from lines to a file. *Invariants:* none of it changes a line. *Cost:* that of the encoder.
+//! *Owns:* the choice, and the way from lines to a file. *Invariants:* none of it changes a line. *Cost:* that of the
+//! encoder.
 
 use std::io::{self, BufWriter, Write};
 
@@ -35,7 +36,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// How lines are compressed, if that is the format.
+    /// Returns the compression of lines, if that is the format.
     fn compression(self) -> Option<Compression> {
         Some(match self {
             Self::Gzip => Compression::Gzip,
@@ -49,7 +50,7 @@ impl Format {
         })
     }
 
-    /// Which records there are, if that is the format.
+    /// Returns the kind of records, if that is the format.
     fn records(self) -> Option<Records> {
         match self {
             Self::Csv => Some(Records::Csv),
@@ -60,7 +61,7 @@ impl Format {
         }
     }
 
-    /// What the names of such files end with: `txt.gz`, `csv`.
+    /// Returns the ending of names of such files: `txt.gz`, `csv`.
     pub(crate) fn suffix(self) -> String {
         match (self.compression(), self.records()) {
             (_, Some(records)) => records.suffix().to_owned(),

@@ -1,7 +1,7 @@
 //! Formats of many frames that say how long each is.
 //!
-//! *Owns:* BGZF, and what pzstd writes. *Invariants:* a frame has the bytes that it says, and a decoder of the plain format
-//! reads all of them. *Cost:* a frame, as it is and compressed.
+//! *Owns:* BGZF, and what pzstd writes. *Invariants:* a frame has the bytes that it says, and a decoder of the plain
+//! format reads all of them. *Cost:* a frame, as it is and compressed.
 //!
 //! *Sources:* BGZF is section 4.1 of the SAM specification, pzstd's frames are described in contrib/pzstd of zstd.
 
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use flate2::GzBuilder;
 
-/// How frames say their length.
+/// The way in which frames say their length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// In a field of the header of each member; an empty one is the last.
@@ -19,7 +19,7 @@ pub(crate) enum Framing {
 }
 
 impl Framing {
-    /// What a frame has at most, in bytes.
+    /// Returns the most bytes of a frame.
     fn most_bytes(self) -> usize {
         match self {
             Self::Bgzf => 0xff00,
@@ -53,7 +53,7 @@ impl Framing {
     }
 }
 
-/// How long a member of BGZF can be, in bytes: its size less one is in two bytes.
+/// The most bytes of a member of BGZF: its size less one is in two bytes.
 const MOST_MEMBER_BYTES: usize = 1 << 16;
 
 /// `content` as a gzip member with room for its size in bytes 16 and 17.

@@ -29,7 +29,7 @@ use crate::sums::FileSums;
 /// Bytes that a thread makes at a time.
 const CHUNK: usize = 256 << 10;
 
-/// Where a run goes, how, and on how many threads. None of it changes a byte of a line.
+/// The directory, names and format of the files, and the number of threads. None of it changes a byte of a line.
 #[derive(Debug, Clone)]
 pub struct Target {
     /// The directory; it is made if there is none.
@@ -38,10 +38,10 @@ pub struct Target {
     pub name: String,
     /// The number of threads that make lines.
     pub threads: usize,
-    /// How many lines have their repeats counted at a time; each takes 40 bytes of memory. Only lines
-    /// that two files or more have are counted, and only if some line is repeated.
+    /// Number of lines whose repeats are counted at a time; each takes 40 bytes of memory. Only lines that two files or
+    /// more have are counted, and only if some line is repeated.
     pub window: u64,
-    /// What the files are; `None`: lines as they are. The manifest is that of their lines in any case.
+    /// The format of the files; `None`: lines as they are. The manifest is that of their lines in any case.
     pub format: Option<Format>,
 }
 
@@ -66,8 +66,8 @@ impl Target {
     }
 
     /// The name of file number `file` of `files`: `a.txt`, `b.txt`, or `file-000.txt` where the
-    /// letters do not suffice; with `.gz` and the like behind it where it is compressed, and `.csv` and the like where lines
-    /// are in records.
+    /// letters do not suffice; with `.gz` and the like behind it where it is compressed, and `.csv` and the like where
+    /// lines are in records.
     pub fn file_name(&self, file: usize, files: usize) -> String {
         let suffix = self.format.map_or_else(|| "txt".to_owned(), Format::suffix);
         if files > 26 {

@@ -1,4 +1,4 @@
-//! Which line it is: a class and an index, and the token that stands for them in the text.
+//! The identity of a line: a class and an index, and the token that stands for them in the text.
 //!
 //! *Owns:* identities, their packing into one word, the token's alphabet.
 //!
@@ -16,7 +16,7 @@ pub(crate) const FULL_WIDTH: usize = 13;
 /// The most files in a run; it bounds the bits for the class in a token.
 pub(crate) const MAX_FILES: usize = 1000;
 
-/// Which files a line is in.
+/// The files that a line is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
     /// In every file.
@@ -48,7 +48,7 @@ impl Class {
 /// One of the distinct lines of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Identity {
-    /// Which files it is in.
+    /// The files that it is in.
     pub class: Class,
     /// Its number in that class, from 0.
     pub index: u64,
@@ -82,7 +82,7 @@ impl Codec {
         }
     }
 
-    /// How many characters every token has.
+    /// Returns the number of characters of every token.
     pub(crate) fn width(&self) -> usize {
         self.width
     }

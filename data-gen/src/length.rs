@@ -1,4 +1,4 @@
-//! How long a line is.
+//! The length of a line.
 //!
 //! *Owns:* the law of the lengths. *Invariants:* a length is a pure function of the line's index and
 //! stream, never below the least of the form nor above [`LengthLaw::most`]. In integers only, so
@@ -7,12 +7,12 @@
 use crate::amount::Share;
 use crate::seed::Stream;
 
-/// Where the lengths of lines that are not long come from.
+/// The law of the lengths of lines that are not long.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Usual {
     /// All alike.
     Exact(usize),
-    /// As URLs have them: 64 bytes with a terminator on average, plus a constant.
+    /// Lengths like those of URLs: 64 bytes with a terminator on average, plus a constant.
     Url(usize),
     /// Uniform: the least length, and the number of lengths from it on.
     Uniform(usize, usize),

@@ -57,7 +57,7 @@ impl LineMaker {
         })
     }
 
-    /// How many lines make about as many bytes as `bytes`, without ever making many times more.
+    /// Returns the number of lines that make about `bytes` bytes, without ever making many times more.
     pub(crate) fn lines_in(&self, bytes: usize) -> u64 {
         let typical = bytes / (self.lengths.typical() + 1);
         let safe = 16 * bytes / (self.lengths.most() + 1);

@@ -1,4 +1,4 @@
-//! What was written, and what each operation on the files must give.
+//! The files that were written, and the result that each operation on them must give.
 //!
 //! *Owns:* the manifest and its form as JSON. *Invariant:* its numbers are exact by construction:
 //! they come from the plan, not from reading the files. *Cost:* 5 ns for the
@@ -35,7 +35,7 @@ pub struct Manifest {
     pub common: OrderFree,
     /// The distinct lines in common where one carriage return at the end of a line does not count.
     pub common_strip_cr: OrderFree,
-    /// Whether the empty line is one of them.
+    /// True if the empty line is one of them.
     pub empty_line_is_common: bool,
     /// The answers of all operations, byte for byte; `None` in a manifest of format 1.
     #[serde(default)]
@@ -57,9 +57,9 @@ pub struct FileEntry {
     pub distinct_lines: u64,
     /// Its size.
     pub bytes: u64,
-    /// Whether its lines end with CR LF.
+    /// True if its lines end with CR LF.
     pub crlf: bool,
-    /// Whether its last line is terminated; true for an empty file.
+    /// True if its last line is terminated, or if the file is empty.
     pub final_newline: bool,
 }
 

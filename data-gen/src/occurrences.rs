@@ -1,4 +1,4 @@
-//! How often each shared line is repeated in each file.
+//! The number of repeats of each shared line in each file.
 //!
 //! *Owns:* counters for a window of the shared lines, and what they add up to file by file.
 //! *Invariants.* Every occurrence of a line of the window counts once: the first comes from the plan,
@@ -39,7 +39,7 @@ impl Counters {
     }
 }
 
-/// How often a line occurs.
+/// The number of times that a line occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Occurrences {
     /// In the first file.
@@ -72,7 +72,7 @@ impl Occurrences {
         self.least = self.least.min(times);
     }
 
-    /// The same where carriage returns do not count, so that all files are alike.
+    /// Adds up all files as alike, where carriage returns do not count.
     pub(crate) fn regardless_of_cr(self) -> Self {
         Self {
             alike: self.alike + self.unlike,
@@ -112,7 +112,7 @@ impl Window {
         self.counters.window.clone()
     }
 
-    /// What counts the repeats of the next file.
+    /// Returns the counters for the repeats of the next file.
     pub(crate) fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -131,7 +131,7 @@ impl Window {
         }
     }
 
-    /// How often the line with this number, which is in the window, occurs.
+    /// Returns how often the line with this number, which is in the window, occurs.
     pub(crate) fn occurrences(&self, number: u64) -> Occurrences {
         self.lines[(number - self.counters.window.start) as usize]
     }

@@ -40,9 +40,9 @@ pub struct Options {
     pub hot_private: bool,
     /// Lines of each file that are empty; if not 0, at least one in each file of two lines or more.
     pub empty_lines: Share,
-    /// What lines look like.
+    /// The form of lines.
     pub form: Form,
-    /// How long they are.
+    /// Their length.
     pub length: Length,
     /// Distinct lines that are long, from 4 KiB.
     pub long: Share,
@@ -52,9 +52,9 @@ pub struct Options {
     pub prefix: u64,
     /// The files with CR LF.
     pub crlf: Crlf,
-    /// Whether the last line of each file is terminated.
+    /// True if the last line of each file is terminated.
     pub final_newline: bool,
-    /// What ends a line.
+    /// The byte that ends a line.
     pub terminator: Terminator,
     /// In which order the lines of a file come.
     pub order: Order,
@@ -95,7 +95,7 @@ impl Options {
     }
 }
 
-/// What a line looks like.
+/// The form of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
@@ -107,17 +107,17 @@ pub enum Form {
     Bytes,
 }
 
-/// How long lines are, without their terminator.
+/// The length of lines, without their terminator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Length {
-    /// As the form has it: 37 to 146 bytes and 63 on average for URLs.
+    /// The length that the form has: 37 to 146 bytes and 63 on average for URLs.
     Drawn,
     /// This number of bytes.
     Exact(u64),
 }
 
-/// What ends a line.
+/// The byte that ends a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Terminator {
@@ -160,7 +160,7 @@ pub enum Crlf {
 }
 
 impl Crlf {
-    /// Whether this file has CR LF.
+    /// Tells whether this file has CR LF.
     pub fn is_in(self, file: usize) -> bool {
         match self {
             Self::None => false,

@@ -104,7 +104,7 @@ impl Permutation {
     }
 }
 
-/// How many bits the numbers below `count` need.
+/// Returns the number of bits that the numbers below `count` need.
 pub(crate) fn bits_below(count: u64) -> u32 {
     64 - count.saturating_sub(1).leading_zeros()
 }

@@ -49,17 +49,17 @@ impl Plan {
         })
     }
 
-    /// How many files there are.
+    /// Returns the number of files.
     pub fn files(&self) -> usize {
         self.files.len()
     }
 
-    /// How many lines file number `file` has.
+    /// Returns the number of lines of file number `file`.
     pub fn lines(&self, file: usize) -> u64 {
         self.files[file].counts.lines
     }
 
-    /// How many of them are distinct, without their terminators.
+    /// Returns the number of them that are distinct, without their terminators.
     pub fn distinct_lines(&self, file: usize) -> u64 {
         let counts = self.files[file].counts;
         counts.distinct + u64::from(counts.empty > 0)
@@ -70,18 +70,18 @@ impl Plan {
         self.counts.common
     }
 
-    /// Whether every file has an empty line.
+    /// Tells whether every file has an empty line.
     pub fn empty_is_common(&self) -> bool {
         self.counts.empty_is_common()
     }
 
-    /// Whether a line occurs more than once in a file.
+    /// Tells whether a line occurs more than once in a file.
     pub(crate) fn has_repeats(&self) -> bool {
         let mut files = self.files.iter().map(|file| file.counts);
         files.any(|counts| counts.repeats + counts.hot > 0 || counts.empty > 1)
     }
 
-    /// How often file number `file` has the empty line.
+    /// Returns how often file number `file` has the empty line.
     pub(crate) fn empty_lines(&self, file: usize) -> u64 {
         self.files[file].counts.empty
     }
@@ -94,12 +94,12 @@ impl Plan {
         Some((number, plan.counts.hot))
     }
 
-    /// Whether the lines of file number `file` end with CR LF.
+    /// Tells whether the lines of file number `file` end with CR LF.
     pub(crate) fn has_crlf(&self, file: usize) -> bool {
         self.files[file].crlf
     }
 
-    /// Whether the lines of file number `file` end as those of the first file do.
+    /// Tells whether the lines of file number `file` end like those of the first file.
     pub(crate) fn is_alike(&self, file: usize) -> bool {
         self.has_crlf(file) == self.has_crlf(0)
     }
@@ -115,7 +115,7 @@ impl Plan {
         (0..self.files()).map(digit).collect()
     }
 
-    /// Whether file number `file` has the lines of this class; `None` is that of the empty line.
+    /// Tells whether file number `file` has the lines of this class; `None` is that of the empty line.
     pub(crate) fn has(&self, file: usize, class: Option<Class>) -> bool {
         match class {
             None => self.files[file].counts.empty > 0,
@@ -132,8 +132,8 @@ impl Plan {
         Some(self.identity_in(file, slot))
     }
 
-    /// How many files have the line of `identity` with or without a carriage return, as `has_cr` says, or
-    /// in either form, and whether the first has it. `None` is the empty line.
+    /// Counts the files that have the line of `identity` with or without a carriage return, as `has_cr` says, or in
+    /// either form, and notes whether the first has it. `None` is the empty line.
     pub fn holders(&self, identity: Option<Identity>, has_cr: Option<bool>) -> Holders {
         let class = identity.map(|identity| identity.class);
         let has = |file| {
@@ -153,7 +153,7 @@ impl Plan {
         Shared::new(&self.counts)
     }
 
-    /// How many lines make about as many bytes as `bytes`; memory stays within a few times as much.
+    /// Returns the number of lines that make about `bytes` bytes; memory stays within a few times as much.
     pub fn lines_in(&self, bytes: usize) -> u64 {
         self.maker.lines_in(bytes)
     }
@@ -194,7 +194,7 @@ impl Plan {
         }
     }
 
-    /// How many lines of file number `file` repeat others by its law, the hot line not among them.
+    /// Returns the number of lines of file number `file` that repeat others by its law, the hot line not among them.
     pub(crate) fn repeats(&self, file: usize) -> u64 {
         self.files[file].counts.repeats
     }

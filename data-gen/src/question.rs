@@ -1,4 +1,4 @@
-//! What was asked of outset.
+//! The question that outset was asked.
 //!
 //! *Owns:* the operation with its options, the lines that it selects, and the answer in the manifest.
 //! *Invariant:* options mean what they mean to outset. That is written down a second time here, as a check
@@ -65,13 +65,13 @@ impl Question {
         }
     }
 
-    /// The same of multisets.
+    /// Asks about multisets.
     #[must_use]
     pub const fn with_all(self) -> Self {
         Self { all: true, ..self }
     }
 
-    /// The same with each line as often as the first file has it.
+    /// Asks for each line as often as the first file has it.
     #[must_use]
     pub const fn with_repeats(self) -> Self {
         Self {
@@ -80,7 +80,7 @@ impl Question {
         }
     }
 
-    /// The same with these numbers of files that have a line.
+    /// Asks for lines that these numbers of files have.
     #[must_use]
     pub const fn within(self, at_least: Option<usize>, at_most: Option<usize>) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl Question {
         }
     }
 
-    /// Whether a result may hold a line that these files have, of `files` files.
+    /// Returns a test of whether a result may hold a line that these files have, of `files` files.
     ///
     /// # Errors
     /// [`Error::Usage`] for bounds that no line can meet.

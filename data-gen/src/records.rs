@@ -1,8 +1,8 @@
 //! Lines as a column of records.
 //!
-//! *Owns:* the formats with columns that outset reads, and writing them. *Invariants:* the field or column `line` of the records has the
-//! lines of the plain file, in their order; the manifest is that of these lines. *Cost:* one thread; of Parquet the lines of
-//! a row group in memory, a few MiB.
+//! *Owns:* the formats with columns that outset reads, and writing them. *Invariants:* the field or column `line` of
+//! the records has the lines of the plain file, in their order; the manifest is that of these lines. *Cost:* one
+//! thread; of Parquet the lines of a row group in memory, a few MiB.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub enum Records {
 }
 
 impl Records {
-    /// What names of such files end with.
+    /// Returns the ending of names of such files.
     pub fn suffix(self) -> &'static str {
         match self {
             Self::Csv => "csv",
@@ -47,7 +47,7 @@ impl Records {
 /// Writes the lines that are written to it as records.
 pub(crate) struct RecordWriter<W: Write + Send> {
     output: Output<W>,
-    /// What ends a line.
+    /// The byte that ends a line.
     terminator: u8,
     /// The beginning of a line whose end has not come.
     unfinished: Vec<u8>,

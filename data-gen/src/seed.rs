@@ -1,4 +1,4 @@
-//! Where every pseudo-random word comes from.
+//! The source of every pseudo-random word.
 //!
 //! *Owns:* the derivation of keys from the run's seed, and the stream of words behind one line.
 //!
@@ -12,7 +12,7 @@
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What a key is for.
+/// The purpose of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// The bijection from identities to tokens.
@@ -25,9 +25,9 @@ pub(crate) enum Purpose {
     Prefix,
     /// The order of the lines of one file.
     Order,
-    /// Which lines are repeated.
+    /// The choice of the lines that are repeated.
     Repeat,
-    /// Which of a file's lines is the most frequent one, the second, and so on.
+    /// The choice of a file's most frequent line, the second, and so on.
     Rank,
 }
 

@@ -26,7 +26,7 @@ impl Shared {
         }
     }
 
-    /// How many shared lines there are.
+    /// Returns the number of shared lines.
     pub(crate) fn lines(self) -> u64 {
         self.common + self.files * self.all_but_one
     }

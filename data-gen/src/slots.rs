@@ -1,4 +1,4 @@
-//! Which line stands where in a file.
+//! The order of the lines of a file.
 //!
 //! *Owns:* the order of one file. Its lines are laid out in slots: common lines, lines in all files
 //! but one, private lines, repeats, the hot line, empty lines. A permutation of the positions onto the
@@ -34,18 +34,18 @@ pub(crate) struct Slots {
     pub(crate) terminator: Piece,
 }
 
-/// What stands at a position.
+/// The line at a position.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     /// The slot of the distinct line that it is; `None` for the empty line.
     pub(crate) line: Option<u64>,
-    /// Whether this is the line's own slot, which comes once in the file.
+    /// True if this is the line's own slot, which comes once in the file.
     pub(crate) is_first: bool,
-    /// Whether it is a repeat by the law of the file.
+    /// True if it is a repeat by the law of the file.
     pub(crate) is_repeat: bool,
 }
 
-/// Which of a file's distinct lines are repeated.
+/// The choice of a file's distinct lines that are repeated.
 #[derive(Debug)]
 pub(crate) struct Repeats {
     key: u64,
@@ -93,7 +93,7 @@ impl Slots {
         }
     }
 
-    /// What stands at `position`.
+    /// Returns the line at `position`.
     #[inline]
     pub(crate) fn place_at(&self, position: u64) -> Place {
         let slot = self.slot_at(position);

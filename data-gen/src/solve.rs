@@ -29,7 +29,7 @@ pub(crate) struct Solver<'a> {
     bare: Sense,
 }
 
-/// What is known in one of the two senses.
+/// The sums in one of the two senses.
 #[derive(Debug, Default)]
 struct Sense {
     combinations: BTreeMap<String, Combination>,
@@ -57,7 +57,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// What counts the repeats of the next file while it is written.
+    /// Returns the counters for the repeats of the next file while it is written.
     pub(crate) fn counters(&self) -> &Counters {
         self.window.counters()
     }
@@ -87,7 +87,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// Whether the answers for multisets differ from those for sets.
+/// Tells whether the answers for multisets differ from those for sets.
 fn needs_counts(plan: &Plan) -> bool {
     plan.has_repeats() && plan.files() > 1
 }

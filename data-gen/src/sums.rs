@@ -1,4 +1,4 @@
-//! What the lines of one file add up to.
+//! The sums of the lines of one file.
 //!
 //! *Owns:* a checksum for each class of lines, taken while the lines are made. *Invariants.* A line
 //! counts once among the distinct lines of its file, and every other time among the repeats. Parts

@@ -1,4 +1,4 @@
-//! Whether a table of `outset overlaps` is right.
+//! The verdict on a table of `outset overlaps`.
 //!
 //! *Owns:* reading the table, as text or as JSON, and the verdict. *Invariants:* each combination of
 //! files that has lines must come exactly once with the right number; the order does not matter.
@@ -25,10 +25,10 @@ struct Json {
     combinations: Vec<Row>,
 }
 
-/// What a table holds.
+/// The content of a table, and its verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableVerdict {
-    /// Whether it has each row of the right table once, and no other.
+    /// True if it has each row of the right table once, and no other.
     pub right: bool,
     found: Vec<Row>,
     expected: Vec<Row>,

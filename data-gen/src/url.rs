@@ -23,7 +23,7 @@ pub(crate) const LEAST_PREFIX: usize = 64;
 /// There are `2^HOST_BITS` ranks of hosts.
 const HOST_BITS: u64 = 20;
 
-/// What may stand behind the token.
+/// The ending that may follow the token.
 pub(crate) const SUFFIX: &[u8] = b".html";
 
 const HTTPS: Piece = Piece::new("https://");
@@ -37,7 +37,7 @@ const DASH: Piece = Piece::new("-");
 const ID: Piece = Piece::new("?id=");
 const PAGE_ID: Piece = Piece::new("?p=2&id=");
 
-/// What stands before and behind the token, as often as here.
+/// The pieces before and after the token, each pair as often as here.
 static SHAPES: [(Piece, Piece); 16] = [
     (SLASH, NONE),
     (SLASH, NONE),

@@ -43,7 +43,7 @@ impl Piece {
         at + self.len()
     }
 
-    /// The same with another first byte.
+    /// Returns the piece with another first byte.
     #[inline]
     pub(crate) fn led_by(self, first: u8) -> Self {
         let mut bytes = self.bytes;
@@ -61,7 +61,7 @@ impl Piece {
     }
 }
 
-/// What stands before the line feed in some files.
+/// The byte before the line feed in some files.
 pub(crate) const CARRIAGE_RETURN: Piece = Piece::new("\r");
 
 const fn pieces<const N: usize>(texts: [&str; N]) -> [Piece; N] {
@@ -94,13 +94,13 @@ pub(crate) static SYLLABLES: [Piece; 64] = pieces([
     "web", "win", "ya", "zen",
 ]);
 
-/// What may stand before a host name; most have nothing.
+/// The pieces that may stand before a host name; most have nothing.
 pub(crate) static SUBDOMAINS: [Piece; 16] = pieces([
     "", "", "", "", "", "", "", "www.", "www.", "www.", "www.", "m.", "blog.", "shop.", "api.",
     "en.",
 ]);
 
-/// What stands behind it, as often as here.
+/// The pieces after it, each as often as here.
 pub(crate) static ENDINGS: [Piece; 16] = pieces([
     ".com", ".com", ".com", ".com", ".com", ".com", ".org", ".org", ".net", ".net", ".de",
     ".co.uk", ".io", ".fr", ".info", ".ru",

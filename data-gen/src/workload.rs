@@ -66,7 +66,7 @@ impl Workload {
             .map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// What it consists of and what it attacks.
+    /// Words its content, and the weakness that it attacks.
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Urls => {

@@ -1,4 +1,4 @@
-//! What can be typed, and what it means.
+//! The words that can be typed, and their meaning.
 //!
 //! *Owns:* the commands, and those that print files for a system to install. Each other command has its options and
 //! help texts in a file of its own; options of several commands are in [`options`](super::options) and

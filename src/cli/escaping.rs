@@ -3,13 +3,13 @@
 //! *Owns:* escaping and shortening. *Invariants:* what comes out has no control characters, and none that
 //! change the direction of what follows.
 
-/// Whether a character cannot be seen, or changes the direction of text.
+/// Tells whether a character cannot be seen, or changes the direction of text.
 pub(crate) fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// The text with escapes in place of hidden characters.
+/// Returns the text with escapes in place of hidden characters.
 pub(crate) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
@@ -22,7 +22,7 @@ pub(crate) fn visible(text: &str) -> String {
     shown
 }
 
-/// As [`visible`], of at most `most` characters: `gap` stands for the middle of a longer text. Its
+/// Works as [`visible`], but returns at most `most` characters: `gap` stands for the middle of a longer text. Its
 /// beginning says what it is, and its end tells files apart.
 pub(crate) fn shortened(text: &str, most: usize, gap: &str) -> String {
     let characters: Vec<char> = visible(text).chars().collect();

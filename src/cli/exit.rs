@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use outset::{Error, ErrorKind};
 
-/// What help says of it.
+/// The text of help about the exit status.
 pub(crate) const EXIT_STATUS: &str = "\
 Exit status: 0 complete result · 2 wrong usage · 3 an input is unreadable, or changed during the run
              4 temporary space is full, unusable or over its limit · 5 output failed
@@ -36,7 +36,7 @@ pub(crate) enum ExitStatus {
 }
 
 impl ExitStatus {
-    /// The status for a failed run.
+    /// Returns the status for a failed run.
     pub(crate) fn of(error: &Error) -> Self {
         match error.kind() {
             ErrorKind::Usage => Self::Usage,

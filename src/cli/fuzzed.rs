@@ -16,7 +16,7 @@ use super::{parse, plan, size, usage};
 /// Longer lists of arguments are cut.
 const MOST: usize = 40;
 
-/// Takes `data` as arguments with a NUL behind each.
+/// Takes `data` as arguments that each end in a NUL.
 ///
 /// # Panics
 /// Where the options make no sense, or a refusal is not one line.

@@ -5,7 +5,7 @@
 use clap::{ArgGroup, Args, ValueEnum};
 use outset::{BadRecords, Dialect, Field, Keys, Options, Selection, Syntax};
 
-/// Where the key of each line is.
+/// The key of each line.
 #[derive(Debug, Args)]
 #[command(
     next_help_heading = "Records",
@@ -109,7 +109,7 @@ enum BadRecordsName {
 }
 
 impl KeyArguments {
-    /// Where the keys are; `None` where lines are their own keys.
+    /// Returns the keys of lines; `None` where lines are their own keys.
     pub(crate) fn keys(&self) -> Option<Keys> {
         // The definitions see to it that no other option stands alone.
         let has_headers = self.header || !self.header_of.is_empty();
@@ -180,13 +180,13 @@ impl KeyArguments {
             && self.key_of.is_empty())
     }
 
-    /// Whether a line is more than its key.
+    /// Tells whether a line is more than its key.
     fn has_records(&self) -> bool {
         self.has_fields() || self.ignore_case || self.trim
     }
 }
 
-/// Which of the lines with a selected key are written.
+/// The choice of the lines with a selected key that are written.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct RecordArguments {
@@ -212,7 +212,7 @@ pub(crate) struct RecordArguments {
 }
 
 impl RecordArguments {
-    /// The options with these arguments.
+    /// Returns the options with these arguments.
     pub(crate) fn add_to_options(&self, mut options: Options) -> Options {
         if let Some(keys) = &mut options.keys {
             keys.row_numbers = self.rows;
@@ -220,14 +220,14 @@ impl RecordArguments {
         options
     }
 
-    /// Whether keys are written instead of records.
+    /// Tells whether keys are written instead of records.
     #[cfg(feature = "parquet")]
     pub(crate) fn writes_keys(&self) -> bool {
         self.keys_only
     }
 
-    /// The selection, of records if lines are more than their keys. Of multisets (`is_multiset`) there are no records:
-    /// the library refuses them.
+    /// Returns the selection, of records if lines are more than their keys. Of multisets (`is_multiset`) there are no
+    /// records: the library refuses them.
     pub(crate) fn add_to(
         &self,
         selection: Selection,
@@ -265,7 +265,7 @@ fn parse_header_of(text: &str) -> Result<(u32, bool), String> {
     }
 }
 
-/// The number of a file, and what stands behind the equals sign.
+/// Splits off the number of a file; returns it and the text after the equals sign.
 fn parse_of<'t>(text: &'t str, what: &str) -> Result<(u32, &'t str), String> {
     let (number, rest) = text
         .split_once('=')

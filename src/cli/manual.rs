@@ -18,7 +18,7 @@ pub(crate) fn completions(arguments: &CompletionArguments, mut outset: Command) 
     print_bytes(&script)
 }
 
-/// The command of this name below `command`.
+/// Finds the command of this name below `command`.
 ///
 /// # Errors
 /// [`Error::Usage`] where there is none.
@@ -46,7 +46,7 @@ pub(crate) fn man(arguments: &ManArguments, outset: Command) -> Result<()> {
     print_bytes(&page)
 }
 
-/// The page of a command, with sections for what stands below its help.
+/// Renders the page of a command, with sections for the text after its help.
 fn render(command: Command, page: &mut Vec<u8>) -> std::io::Result<()> {
     let below = command.get_after_help().map(ToString::to_string);
     let (has_arguments, has_commands) = (
@@ -96,7 +96,7 @@ fn synopsis(command: &Command) -> String {
     format!("{name} {}", words.join(" "))
 }
 
-/// The names of the values that an argument takes, with a blank before each.
+/// Returns the names of the values that an argument takes, with a blank before each.
 fn values(argument: &Arg) -> String {
     if !argument.get_action().takes_values() {
         return String::new();

@@ -135,7 +135,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Err
     Cli::try_parse_from(usage::command_first(arguments.into_iter().collect()))
 }
 
-/// Help and version go to standard output; wrong usage is one line on standard error.
+/// Prints help and version to standard output; wrong usage is one line on standard error.
 ///
 /// # Errors
 /// [`Error::Output`] where standard output cannot be written.

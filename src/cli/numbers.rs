@@ -8,22 +8,22 @@
 
 use outset::size::{display_bytes, display_duration, display_rate};
 
-/// A size: `64 MiB`, `1.5 GiB`.
+/// Formats a size: `64 MiB`, `1.5 GiB`.
 pub(crate) fn bytes(bytes: u64) -> String {
     display_bytes(bytes).to_string()
 }
 
-/// A rate in a sentence: `1.256%`.
+/// Formats a rate in a sentence: `1.256%`.
 pub(crate) fn rate(rate: f64) -> String {
     display_rate(rate).to_string()
 }
 
-/// The time that is left, rounded up: `12 s`, `2 min`.
+/// Formats the time that is left, rounded up: `12 s`, `2 min`.
 pub(crate) fn time_left(seconds: f64) -> String {
     display_duration(seconds).to_string()
 }
 
-/// The time that something took: `12 ms`, `1.25 s`, `3 min 20 s`, `2 h 05 min`.
+/// Formats the time that something took: `12 ms`, `1.25 s`, `3 min 20 s`, `2 h 05 min`.
 pub(crate) fn duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match seconds {
@@ -36,13 +36,13 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// A number of things, whose name takes an s: `1 line`, `2,000 lines`.
+/// Formats a number of things, whose name takes an s: `1 line`, `2,000 lines`.
 pub(crate) fn counted(number: u64, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {thing}{ending}", grouped(number))
 }
 
-/// `19,170,117`.
+/// Formats a number with commas: `19,170,117`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -55,7 +55,7 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// Four significant digits: `9.585`, `0.01001`, `1.47e-31`; whole numbers whole.
+/// Formats four significant digits: `9.585`, `0.01001`, `1.47e-31`; whole numbers whole.
 pub(crate) fn significant(number: f64) -> String {
     if number == 0.0 {
         return "0".to_owned();
@@ -72,12 +72,12 @@ pub(crate) fn significant(number: f64) -> String {
     }
 }
 
-/// A rate in per cent: `3.686%`.
+/// Formats a rate in per cent: `3.686%`.
 pub(crate) fn percent(rate: f64) -> String {
     format!("{}%", significant(rate * 100.0))
 }
 
-/// A share in per cent, which is only all of it where it is: `99.996%`, never `100.0%` for that. Two shares that are
+/// Formats a share in per cent, as 100% only if it is all: `99.996%`, never `100.0%` for that. Two shares that are
 /// nearly all can be told apart: they have decimals up to the first that is not a 9.
 pub(crate) fn share(share: f64) -> String {
     let missing = (1.0 - share) * 100.0;
@@ -89,12 +89,12 @@ pub(crate) fn share(share: f64) -> String {
     format!("{:.decimals$}%", share * 100.0)
 }
 
-/// The computed size of a filter by powers of 1024, with four digits: `2.285 MiB`.
+/// Formats the computed size of a filter by powers of 1024, with four digits: `2.285 MiB`.
 pub(crate) fn binary(bytes: u64) -> String {
     scaled(bytes, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
 }
 
-/// As [`binary`], by powers of 1000: `5.991 GB`.
+/// Works as [`binary`], by powers of 1000: `5.991 GB`.
 pub(crate) fn decimal(bytes: u64) -> String {
     scaled(bytes, 1000.0, &["B", "KB", "MB", "GB", "TB", "PB"])
 }

@@ -1,7 +1,7 @@
 //! The operations by name, for the commands that take one as an option.
 //!
-//! *Owns:* [`Operation`], and the other names of the commands. *Invariants:* an operation has the names that its command
-//! has.
+//! *Owns:* [`Operation`], and the other names of the commands. *Invariants:* an operation has the names that its
+//! command has.
 
 use clap::ValueEnum;
 use outset::{Label, Selection};
@@ -13,7 +13,7 @@ pub(crate) const UNION_ALIASES: [&str; 3] = ["dedup", "distinct", "uniq"];
 /// The other name of `symdiff`.
 pub(crate) const SYMDIFF_ALIAS: &str = "xor";
 
-/// What `--operation` names.
+/// The operation that `--operation` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Operation {
     Intersect,
@@ -27,7 +27,7 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// The lines that the command of this name writes or counts if it is given no option.
+    /// Returns the lines that the command of this name writes or counts if it is given no option.
     pub(crate) fn selection(self) -> Selection {
         match self {
             Self::Intersect => Selection::intersection(),

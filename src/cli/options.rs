@@ -14,7 +14,7 @@ use outset::hash::HashKey;
 use outset::size::{ParseSizeError, Size, parse_bytes, parse_count};
 use outset::{Interrupt, LineFormat, Options, Result, machine};
 
-/// What a command may use of the machine.
+/// The resources of the machine that a command may use.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Resources")]
 pub(crate) struct MachineArguments {
@@ -51,7 +51,7 @@ impl MachineArguments {
     }
 }
 
-/// What a line is.
+/// The rules that make bytes into lines.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Inputs")]
 pub(crate) struct FormatArguments {
@@ -65,7 +65,7 @@ pub(crate) struct FormatArguments {
 }
 
 impl FormatArguments {
-    /// What a line is.
+    /// Returns the rules for a line.
     pub(crate) fn format(&self) -> LineFormat {
         LineFormat {
             terminator: if self.zero_terminated { 0 } else { b'\n' },
@@ -75,7 +75,7 @@ impl FormatArguments {
     }
 }
 
-/// What a line is, and how lines are hashed.
+/// The rules that make bytes into lines, and the key of their hash.
 #[derive(Debug, Args)]
 pub(crate) struct LineArguments {
     #[command(flatten)]
@@ -116,24 +116,24 @@ impl KeyFile {
 }
 
 impl LineArguments {
-    /// What a line is.
+    /// Returns the rules for a line.
     pub(crate) fn format(&self) -> LineFormat {
         self.format.format()
     }
 
-    /// Where the key of the hash comes from.
+    /// Returns the source of the key of the hash.
     pub(crate) fn hash_key(&self) -> HashKey {
         let of_file = self.hash_key_file.as_ref().map(|file| file.key.into());
         self.hash_key.or(of_file).unwrap_or_default()
     }
 
-    /// The file that the key was read from, if there is one.
+    /// Returns the file that the key was read from, if there is one.
     pub(crate) fn key_file(&self) -> Option<&PathBuf> {
         self.hash_key_file.as_ref().map(|file| &file.path)
     }
 }
 
-/// How inputs are read, beside what a line is.
+/// The options for reading inputs, other than the rules for a line.
 #[derive(Debug, Args)]
 pub(crate) struct ReadingArguments {
     #[command(flatten)]
@@ -143,7 +143,7 @@ pub(crate) struct ReadingArguments {
     decoding: DecodingArguments,
 }
 
-/// Whether compressed inputs are decoded.
+/// The option for decoding compressed inputs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Inputs")]
 pub(crate) struct DecodingArguments {
@@ -157,7 +157,7 @@ pub(crate) struct DecodingArguments {
 }
 
 impl ReadingArguments {
-    /// `options` with this.
+    /// Returns `options` with these.
     pub(crate) fn add_to(&self, options: Options) -> Options {
         Options {
             keys: self.keys.keys(),
@@ -167,7 +167,7 @@ impl ReadingArguments {
 }
 
 impl DecodingArguments {
-    /// `options` with this.
+    /// Returns `options` with this one.
     pub(crate) fn add_to(&self, options: Options) -> Options {
         Options {
             decompress: self.decompress == Decompress::Auto,
@@ -176,7 +176,7 @@ impl DecodingArguments {
     }
 }
 
-/// Where temporary files go.
+/// The options for temporary files.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Resources")]
 pub(crate) struct TempArguments {
@@ -194,7 +194,7 @@ pub(crate) struct TempArguments {
 }
 
 impl TempArguments {
-    /// `options` with these; `output` decides where temporary files go by default.
+    /// Returns `options` with these; `output` decides where temporary files go by default.
     pub(crate) fn add_to(&self, options: Options, output: Option<&Path>) -> Options {
         Options {
             temp_dirs: self.temp_dirs(output),
@@ -228,14 +228,14 @@ pub(crate) fn missing_temp_dirs(options: &Options) -> Vec<String> {
     missing.map(line).collect()
 }
 
-/// When an input is decoded.
+/// The inputs that are decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Decompress {
     Auto,
     None,
 }
 
-/// What is said on standard error.
+/// The options for messages on standard error.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Diagnostics")]
 pub(crate) struct TalkArguments {
@@ -255,7 +255,7 @@ pub(crate) struct TalkArguments {
     pub(crate) quiet: bool,
 }
 
-/// When progress is shown.
+/// The occasions on which progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
     Auto,

@@ -1,4 +1,4 @@
-//! Where a report comes from: what somebody needs to know to make it once more.
+//! The origin of a report: what somebody needs to know to make it once more.
 //!
 //! *Owns:* [`Origin`], which statistics and pages carry. *Invariants:* a hash key is never in it: reports are passed
 //! on. *Cost:* the arguments, parsed once more, and some hundred bytes; of a long command line only the beginning is
@@ -37,7 +37,7 @@ pub(crate) struct Origin {
     pub(crate) command_line: String,
     /// The values of its options, by their long names: those that were typed, and the defaults that have one.
     pub(crate) options: BTreeMap<String, Vec<String>>,
-    /// When it began, in UTC: `2026-11-26T08:05:12Z`.
+    /// The moment of its beginning, in UTC: `2026-11-26T08:05:12Z`.
     pub(crate) date: String,
     /// The directory in which it ran.
     pub(crate) directory: String,
@@ -65,8 +65,8 @@ pub(crate) struct Told<'a, T: Serialize> {
 }
 
 impl Origin {
-    /// Of this process, whose run began at this time, with temporary files in the directories of the options, or else
-    /// in those that stand in for them. Call it when the run's memory is free again.
+    /// Describes this process, whose run began at this time, with temporary files in the directories of the options, or
+    /// else in the default ones. Call it when the run's memory is free again.
     pub(crate) fn of(began: SystemTime, temp_dirs: &[PathBuf]) -> Self {
         let words: Vec<OsString> = std::env::args_os().collect();
         let seconds = began.duration_since(UNIX_EPOCH);
@@ -86,7 +86,7 @@ impl Origin {
     }
 }
 
-/// Temporary directories as they are named; those that stand in for none.
+/// Returns the temporary directories as they are named, or the default one if none is.
 fn shown(temp_dirs: &[PathBuf]) -> Vec<String> {
     let text = |directory: &PathBuf| visible(&directory.display().to_string());
     if temp_dirs.is_empty() {
@@ -96,7 +96,7 @@ fn shown(temp_dirs: &[PathBuf]) -> Vec<String> {
     temp_dirs.iter().map(text).collect()
 }
 
-/// The words of a command as a shell takes them, without the secret; no more than [`MOST_BYTES`] of them.
+/// Joins the words of a command as a shell takes them, without the secret; no more than [`MOST_BYTES`] of them.
 fn command_line(words: &[OsString]) -> String {
     let mut line = String::new();
     let mut is_secret = false;
@@ -119,7 +119,7 @@ fn command_line(words: &[OsString]) -> String {
     line
 }
 
-/// A word as a shell takes it.
+/// Quotes a word as a shell takes it.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./,:=+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -128,7 +128,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The values of the options of the command that these words are; none where they are no command.
+/// Parses the values of the options of the command that these words are; none where they are no command.
 fn options(words: Vec<OsString>) -> BTreeMap<String, Vec<String>> {
     let command = Cli::command();
     let words = command_first(words);
@@ -171,7 +171,7 @@ fn options_of(command: &Command, matches: &ArgMatches) -> BTreeMap<String, Vec<S
     values.collect()
 }
 
-/// A moment, in seconds since 1970, as a date and time of day.
+/// Formats a moment, in seconds since 1970, as a date and time of day.
 ///
 /// *Source:* H. Hinnant, "chrono-compatible low-level date algorithms", `civil_from_days`: years begin in March, so
 /// that the day that comes and goes is the last.
@@ -190,7 +190,7 @@ fn utc(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// Bytes of memory that the system has; 0 where it does not say.
+/// Returns the bytes of memory that the system has; 0 where it does not say.
 fn memory_bytes() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let total = text

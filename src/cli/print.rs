@@ -23,12 +23,12 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
         .map_err(unwritable)
 }
 
-/// A report as JSON.
+/// Formats a report as JSON.
 pub(crate) fn json(report: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string_pretty(report).map_err(|error| unwritable(error.into()))
 }
 
-/// The error of standard output.
+/// Makes the error of standard output.
 pub(crate) fn unwritable(source: io::Error) -> Error {
     Error::Output {
         target: "standard output".to_owned(),

@@ -1,10 +1,10 @@
 //! The memory of the process before a command begins.
 //!
-//! *Owns:* what is resident by then: what the parsing of arguments has left behind. *Invariants:* nothing here changes what a
-//! command does, only how much of the limit is left for it. *Cost:* some 100 system calls and page faults.
+//! *Owns:* what is resident by then: what the parsing of arguments has left behind. *Invariants:* nothing here changes
+//! what a command does, only how much of the limit is left for it. *Cost:* some 100 system calls and page faults.
 
-/// Lets all threads allocate from one arena. All large memory is mapped past the allocator, save that of decoders; arenas
-/// of their own would only cost each thread 64 MiB of address space, which `ulimit -v` counts.
+/// Lets all threads allocate from one arena. All large memory is mapped past the allocator, save that of decoders;
+/// arenas of their own would only cost each thread 64 MiB of address space, which `ulimit -v` counts.
 pub(super) fn use_one_arena() {
     #[cfg(target_env = "gnu")]
     {
@@ -16,7 +16,7 @@ pub(super) fn use_one_arena() {
 }
 
 /// Gives back what the parser of arguments has freed: the definitions of all commands are some hundred KiB,
-/// which would be resident during the whole run, beside its memory limit.
+/// which would be resident during the whole run, on top of its memory limit.
 fn give_back_free_memory() {
     #[cfg(target_env = "gnu")]
     {
@@ -32,9 +32,9 @@ pub(super) fn give_back_memory() {
     give_back_code();
 }
 
-/// Lets the system take back the pages of the program's own code, and of what stands before it in the file: constants, and the
-/// list of relocations, which was read once. Half of the code, some 3 MiB, is for parsing arguments and for printing help; what
-/// the command needs comes again from the page cache.
+/// Lets the system take back the pages of the program's own code, and of what stands before it in the file: constants,
+/// and the list of relocations, which was read once. Half of the code, some 3 MiB, is for parsing arguments and for
+/// printing help; what the command needs comes again from the page cache.
 fn give_back_code() {
     let (Ok(program), Ok(maps)) = (
         std::fs::read_link("/proc/self/exe"),
@@ -59,9 +59,9 @@ fn give_back_code() {
             .and_then(|(start, end)| bound(start).zip(bound(end)));
         if let Some((start, end)) = bounds {
             #[expect(unsafe_code, reason = "madvise of code has no safe wrapper")]
-            // SAFETY: the mapping is of a file, private, and was never writable: code is not relocated here, and what stands
-            // at the start of the file, its headers among it, is in a segment that cannot be written. The system reads the
-            // same bytes again when they are needed. A refusal changes nothing.
+            // SAFETY: the mapping is of a file, private, and was never writable: code is not relocated here, and what
+            // stands at the start of the file, its headers among it, is in a segment that cannot be written. The system
+            // reads the same bytes again when they are needed. A refusal changes nothing.
             let _refused_is_fine = unsafe {
                 libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_DONTNEED)
             };

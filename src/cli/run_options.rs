@@ -11,7 +11,7 @@ use outset::{Interrupt, KeyType, Options, Strategy};
 
 use super::options::{LineArguments, MachineArguments, TempArguments, parse_bits};
 
-/// Which strategy runs, and whether the result may be approximate.
+/// The choice of the strategy, and of an approximate result.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Strategy")]
 pub(crate) struct ChoiceArguments {
@@ -37,7 +37,7 @@ pub(crate) struct ChoiceArguments {
 }
 
 impl ChoiceArguments {
-    /// `options` with this choice.
+    /// Returns `options` with this choice.
     pub(crate) fn add_to(&self, options: Options) -> Options {
         Options {
             strategy: self.strategy.into(),
@@ -64,7 +64,7 @@ pub(crate) struct StoredFilterArguments {
 }
 
 impl StoredFilterArguments {
-    /// `options` with these filters.
+    /// Returns `options` with these filters.
     pub(crate) fn add_to(&self, options: Options) -> Options {
         Options {
             stored_filter: self.filter.clone(),
@@ -74,7 +74,7 @@ impl StoredFilterArguments {
     }
 }
 
-/// What a run may use, and what a line is.
+/// The resources that a run may use, and the rules for a line.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
     #[command(flatten)]
@@ -108,8 +108,7 @@ pub(crate) struct RunArguments {
 }
 
 impl RunArguments {
-    /// The options that these arguments ask for; `output` decides where temporary files go by
-    /// default.
+    /// Returns the options that these arguments ask for; `output` decides where temporary files go by default.
     pub(crate) fn options(&self, output: Option<&Path>, interrupt: &Interrupt) -> Options {
         let options = self.lines.reading.add_to(self.machine.options(interrupt));
         Options {
@@ -142,7 +141,7 @@ pub(crate) struct ForceArguments {
 }
 
 impl ForceArguments {
-    /// `options` with this.
+    /// Returns `options` with this one.
     pub(crate) fn add_to(&self, options: Options) -> Options {
         Options {
             ignore_free_space: self.force,

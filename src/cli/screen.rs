@@ -16,9 +16,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::escaping::shortened;
 use super::settings::as_typed;
 
-/// How often the line is drawn.
+/// The time from one drawing of the line to the next.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// How often a plain line is printed.
+/// The time from one plain line to the next.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(2);
 /// More than the thread needs, and less than a huge page.
 const STACK_BYTES: usize = 256 << 10;
@@ -26,10 +26,10 @@ const STACK_BYTES: usize = 256 << 10;
 /// The most characters of a message: a name may have any length.
 const MOST_SAID: usize = 2_000;
 
-/// What is drawn now.
+/// The line that is drawn now.
 static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
 
-/// How it is shown.
+/// The form in which progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// One line of a terminal that is drawn again and again.
@@ -47,7 +47,7 @@ struct Shown {
     thread: Thread,
 }
 
-/// How the drawing ends.
+/// The end of the drawing.
 #[derive(Default)]
 struct End {
     is_wanted: AtomicBool,
@@ -112,8 +112,8 @@ pub(crate) fn end(patience: Duration) {
     }
 }
 
-/// One line on standard error, without its middle where it is very long. That it may be closed or full is no reason to
-/// fail.
+/// Prints one line on standard error, without its middle where it is very long. A closed or full standard error is no
+/// reason to fail.
 pub(crate) fn warn(message: &str) {
     let message = as_typed(message);
     let line = format!("outset: {}\n", shortened(&message, MOST_SAID, " ... "));
@@ -135,7 +135,7 @@ fn print_above(write: impl FnOnce()) {
     }
 }
 
-/// How wide the terminal is.
+/// Returns the width of the terminal in columns.
 pub(super) fn columns() -> usize {
     let size = rustix::termios::tcgetwinsize(io::stderr());
     match size.map(|size| size.ws_col) {

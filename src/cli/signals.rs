@@ -26,7 +26,7 @@ const ENDING: [i32; 9] = [
 ];
 /// Much more than the thread needs, and less than a huge page.
 const STACK_BYTES: usize = 256 << 10;
-/// How long an end by a signal waits for the terminal to be clean: it may be stopped.
+/// The longest time that an end by a signal waits for the terminal to be clean: it may be stopped.
 const SCREEN_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Starts to wait for signals; the first one removes what the run has made and ends the process.
@@ -51,7 +51,7 @@ pub(crate) fn install(interrupt: &Interrupt) -> Result<(), Error> {
         .map_err(|error| not_handled(&error))
 }
 
-/// How often the parent is looked for.
+/// The time from one look for the parent to the next.
 const PARENT_LOOK_UP: Duration = Duration::from_millis(100);
 
 /// Ends this process, as SIGTERM does, when its parent has ended and another process has become its parent.
@@ -126,14 +126,14 @@ pub(crate) fn end_as_broken_pipe() -> ExitCode {
     ExitStatus::Output.into()
 }
 
-/// The run saw that a signal came: the signal's thread ends the process in a moment.
+/// Waits after a run that saw a signal: the signal's thread ends the process in a moment.
 pub(crate) fn wait_for_the_end() -> ExitCode {
     std::thread::sleep(Duration::from_secs(5));
     ExitStatus::Bug.into()
 }
 
-/// Whether an error is the echo of a signal that is ending the process: a limit on file sizes comes
-/// as SIGXFSZ and as an error, and a directory that the clean-up removed is missed by the run.
+/// Tells whether an error is the echo of a signal that is ending the process: a limit on file sizes comes as SIGXFSZ
+/// and as an error, and a directory that the clean-up removed is missed by the run.
 pub(crate) fn may_have_caused(error: &Error, interrupt: &Interrupt) -> bool {
     let (Error::Temp { source, .. } | Error::Output { source, .. }) = error else {
         return interrupt.is_stopped();
@@ -150,7 +150,7 @@ fn end_by(signal: i32) {
     let _ends_the_process = emulate_default_handler(signal);
 }
 
-/// The signals that this process was started with as ignored, as a bit mask.
+/// Returns the signals that this process was started with as ignored, as a bit mask.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status

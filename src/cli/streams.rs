@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::{CWD, Mode, OFlags, fcntl_getfl, openat};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
-/// Whether standard input, output and error were closed when the process began.
+/// Flags for standard input, output and error: set if it was closed when the process began.
 static WERE_CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 
-/// Called before the runtime of std begins.
+/// Looks at the streams before the runtime of std begins.
 extern "C" fn look() {
     for (number, was_closed) in (0..).zip(&WERE_CLOSED) {
         #[expect(
@@ -41,7 +41,8 @@ extern "C" fn look() {
 static LOOK: extern "C" fn() = look;
 
 /// Puts something in the place of streams that were closed which can be used no more than they could,
-/// neither by their numbers nor by names such as `/dev/stdin`: a link to a directory, opened as a place and not followed.
+/// neither by their numbers nor by names such as `/dev/stdin`: a link to a directory, opened as a place and not
+/// followed.
 pub(super) fn keep_closed() {
     let was_closed = |number: usize| WERE_CLOSED[number].load(Ordering::Relaxed);
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -58,13 +59,13 @@ pub(super) fn keep_closed() {
     }
 }
 
-/// Whether standard output can be written to at all. That of std takes what it cannot write, and says
+/// Checks that standard output can be written to at all. That of std takes bytes that it cannot write, and says
 /// nothing.
 pub(super) fn check_stdout() -> io::Result<()> {
     check_writable(io::stdout().as_fd())
 }
 
-/// As [`check_stdout`], for standard error, where something was asked for that is written there.
+/// Works as [`check_stdout`], for standard error, where something was asked for that is written there.
 pub(super) fn check_stderr() -> io::Result<()> {
     check_writable(io::stderr().as_fd())
 }

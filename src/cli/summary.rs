@@ -1,4 +1,4 @@
-//! What a run came to, in a line or two on standard error.
+//! The outcome of a run, in a line or two on standard error.
 //!
 //! *Owns:* the label of an approximate result and the final summary. *Invariants:* the label is there
 //! whatever was asked for; the summary never stands beside a report on standard error.
@@ -6,7 +6,7 @@
 use crate::cli::numbers;
 use outset::Stats;
 
-/// What everybody must know of an approximate result; `None` if it is exact.
+/// Words what everybody must know of an approximate result; `None` if it is exact.
 pub(super) fn label(stats: &Stats) -> Option<String> {
     let filter = stats.filter.as_ref().filter(|_| !stats.exact)?;
     let rates = format!(
@@ -27,7 +27,7 @@ pub(super) fn label(stats: &Stats) -> Option<String> {
     ))
 }
 
-/// A number of lines that is expected, and the verb that goes with it.
+/// Words a number of lines that is expected, and the verb that goes with it.
 fn about(lines: f64) -> (String, &'static str) {
     if lines > 0.0 && lines < 0.5 {
         return ("fewer than one".to_owned(), "is");
@@ -37,7 +37,7 @@ fn about(lines: f64) -> (String, &'static str) {
     (format!("about {}", numbers::grouped(lines)), verb)
 }
 
-/// What the lines of the result are called.
+/// Returns the noun for the lines of the result.
 pub(super) fn noun(stats: &Stats) -> &'static str {
     match (stats.command, stats.output.lines) {
         ("intersect", 1) => "common line",
@@ -47,7 +47,7 @@ pub(super) fn noun(stats: &Stats) -> &'static str {
     }
 }
 
-/// What was found, and what it took.
+/// Words what was found, and what it took.
 pub(super) fn summary(stats: &Stats) -> String {
     let disk = match stats.temp.peak_bytes {
         0 => "no temporary disk".to_owned(),

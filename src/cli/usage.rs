@@ -1,4 +1,4 @@
-//! What is wrong with arguments, in one line.
+//! The faults of arguments, in one line.
 //!
 //! *Owns:* the way from the parser's error of several lines to one of ours, with what was probably meant. *Invariants:*
 //! one line, which ends with the help to look at. *Cost:* the definitions of all commands, built once more.
@@ -24,8 +24,8 @@ pub(super) fn line(error: &clap::Error, arguments: impl IntoIterator<Item = OsSt
     format!("usage: {what}{}: see '{name} --help'", meant(error))
 }
 
-/// The command that `words` begin with, and its name with the program before it: `outset filter build`. Takes the words
-/// of the name away.
+/// Finds the command that `words` begin with, and its name with the program before it: `outset filter build`. Takes the
+/// words of the name away.
 fn command_of<'c>(outset: &'c Command, words: &mut Vec<OsString>) -> (&'c Command, String) {
     let (mut command, mut taken) = (outset, 0);
     let mut name = command.get_name().to_owned();
@@ -62,7 +62,7 @@ pub(super) fn command_first(arguments: Vec<OsString>) -> Vec<OsString> {
     [std::slice::from_ref(program), name, before, behind].concat()
 }
 
-/// An option that stands before the command that has it, and that command.
+/// Finds an option that stands before the command that has it, and that command.
 fn option_before_command(
     error: &clap::Error,
     command: &Command,
@@ -77,7 +77,7 @@ fn option_before_command(
     Some((option.to_owned(), next.get_name().to_owned()))
 }
 
-/// The first words of the parser's error, with what they announce.
+/// Returns the first words of the parser's error, with what they announce.
 fn what_is_wrong(error: &clap::Error) -> String {
     let text = error.to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -99,7 +99,7 @@ fn what_is_wrong(error: &clap::Error) -> String {
     parts.join(" ")
 }
 
-/// The options of the group that the parser prints as `<--key <FIELD>|-1 <FIELD>>`, without their values.
+/// Lists the options of the group that the parser prints as `<--key <FIELD>|-1 <FIELD>>`, without their values.
 fn options_of_group(group: &str) -> Option<String> {
     let group = group.strip_prefix("<-")?.strip_suffix('>')?;
     // A value may have the line between options in it.
@@ -110,7 +110,7 @@ fn options_of_group(group: &str) -> Option<String> {
     Some(format!("one of {}", names.collect::<Vec<_>>().join(", ")))
 }
 
-/// The same, where a number is refused in words of the language that this is written in.
+/// Rewords a refused number, which std words for programmers.
 fn in_plain_words(text: &str) -> String {
     let Some((before, reason)) = text.rsplit_once(": ") else {
         return text.to_owned();

@@ -2,8 +2,8 @@
 //!
 //! *Owns:* the comparison. *Invariants:* a job is finished only if
 //!
-//! - all reports are of one job, with the same operation and the same number of sides, and all joins wrote the same lines in
-//!   the same way;
+//! - all reports are of one job, with the same operation and the same number of sides, and all joins wrote the same
+//!   lines in the same way;
 //! - every side has a shard, and none was filtered whose lines matter by themselves;
 //! - every shard is there: of each file the ranges lie one after the other from its first byte to its last, and as many
 //!   bytes were read as the file has; where pipes were read, the caller has said how many shards there are;
@@ -21,18 +21,18 @@ use crate::cluster::reports::{Join, Report, Shard, Sums, Written, reports};
 use crate::cluster::stats::{RangeStats, SideStats, hex};
 use crate::error::{Error, Result};
 
-/// What a job has done, when it is finished.
+/// Totals of a finished job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finished {
-    /// What all shards have in common.
+    /// The name of the job, which all its shards have in common.
     pub job: String,
     /// The operation.
     pub operation: String,
-    /// How many shards there are.
+    /// Number of shards.
     pub shards: u64,
-    /// How many buckets were joined.
+    /// Number of buckets that were joined.
     pub buckets: u64,
-    /// What was compared of each side.
+    /// Lines that were compared, side by side.
     pub sides: Vec<SideStats>,
     /// Lines of the result, all buckets together.
     pub output_lines: u64,
@@ -42,15 +42,15 @@ pub struct Finished {
     pub stream_bytes: u64,
 }
 
-/// What was read of one file of a side.
+/// The ranges that were read of one file of a side.
 #[derive(Default)]
 struct FileRanges {
     size: u64,
-    /// `true` behind those of which the bytes that were read are bytes of the file.
+    /// The ranges, each with the bytes that were read; true if these are bytes of the file.
     ranges: Vec<(RangeStats, u64, bool)>,
 }
 
-/// What all reports together say.
+/// The content of all reports together.
 #[derive(Default)]
 struct Reports {
     job: Option<String>,
@@ -68,20 +68,20 @@ struct Reports {
     sent: BTreeMap<u32, Sums>,
     /// By side: what was joined.
     joined_sides: BTreeMap<u32, Sums>,
-    /// How often each bucket was joined.
+    /// Number of times each bucket was joined.
     joined: BTreeMap<u32, u64>,
     joined_of: Option<usize>,
     output: (u64, u64),
     stream_bytes: u64,
 }
 
-/// Compares the reports of all shards and joins of a job in `files` (JSON, one behind the other; with their names). `shards`
-/// is how many shards there must be. `None` compares only the ranges of each file that is reported with its size: that no
-/// shard has read some other file of a side stays unnoticed.
+/// Compares the reports of all shards and joins of a job in `files` (JSON, one after the other; with their names).
+/// `shards` is how many shards there must be. `None` compares only the ranges of each file that is reported with its
+/// size: that no shard has read some other file of a side stays unnoticed.
 ///
 /// # Errors
-/// [`Error::Unfinished`] with the first thing that is missing, cut short or does not agree, [`Error::Input`] where a file cannot
-/// be read, [`Error::Usage`] for what is no report.
+/// [`Error::Unfinished`] with the first thing that is missing, cut short or does not agree, [`Error::Input`] where a
+/// file cannot be read, [`Error::Usage`] for what is no report.
 pub fn finish<R: Read>(
     files: impl IntoIterator<Item = (String, R)>,
     shards: Option<u64>,
@@ -103,11 +103,11 @@ pub fn finish<R: Read>(
     Ok(all.finished())
 }
 
-/// What to do where more than one shard has read something.
+/// Advice where more than one shard has read the same bytes.
 const REPORT_ONCE: &str =
     "name the report of each shard once, and make shards whose ranges do not overlap";
 
-/// The error for a job that is not finished.
+/// Makes the error for a job that is not finished.
 fn unfinished(what: String, advice: &'static str) -> Error {
     Error::Unfinished { what, advice }
 }
@@ -204,7 +204,7 @@ impl Reports {
         }
     }
 
-    /// The ranges of each file must lie one after the other, from its first byte to its last.
+    /// Checks that the ranges of each file lie one after the other, from its first byte to its last.
     fn check_files(&mut self) -> Result<()> {
         for ((side, path), file) in &mut self.files {
             file.ranges.sort_by_key(|(range, ..)| *range);
@@ -302,7 +302,8 @@ impl Reports {
         Ok(())
     }
 
-    /// A filter drops lines that are in no other side. Where such lines are part of the answer, it is wrong.
+    /// Checks that only shards were filtered that may be. A filter drops lines that are in no other side; an answer
+    /// that such lines are part of would be wrong.
     fn check_filters(&self) -> Result<()> {
         let may_filter = |side: u32| {
             let written = self.written.as_ref();

@@ -34,7 +34,7 @@ use crate::selection::{MOST_COUNTED_SIDES, Order, Rule, Selection, Sides, Turn};
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
 
-/// Where the frames of a join come from.
+/// The source of the frames of a join.
 #[derive(Debug)]
 pub enum Shards {
     /// From a pipe or a file that is read in order, of any number of shards, one after the other or mixed. Messages
@@ -44,12 +44,12 @@ pub enum Shards {
     Files(Vec<PathBuf>),
 }
 
-/// What a join is to do.
+/// The task of a join.
 #[derive(Debug, Clone, Copy)]
 pub struct JoinRequest {
-    /// Which lines are written. Their order cannot be chosen.
+    /// The rule for the lines that are written. Their order cannot be chosen.
     pub selection: Selection,
-    /// How many sides the job has.
+    /// Number of sides of the job.
     pub sides: u32,
     /// The bucket that is joined. With [`Shards::Stream`] it may be `None`: all that comes is joined.
     pub bucket: Option<u32>,
@@ -124,7 +124,7 @@ fn check(request: &JoinRequest, shards: &Shards) -> Result<()> {
 /// The most sides of a job.
 pub const MOST_SIDES: u32 = MOST_COUNTED_SIDES as u32;
 
-/// The rule of the selection, for sides that each have a store.
+/// Returns the rule of the selection, for sides that each have a store.
 fn sides_of(request: &JoinRequest) -> Result<Sides> {
     let count = request.sides as usize;
     let turns = (0..count).zip(1..);
@@ -133,7 +133,7 @@ fn sides_of(request: &JoinRequest) -> Result<Sides> {
     Ok(Sides::new(rule, turns.collect()))
 }
 
-/// What is read, one after the other.
+/// The sources of the frames, read one after the other.
 type Sources<'a> = Vec<Box<dyn Frames + 'a>>;
 
 /// Opens the sources; also says what they have together, as far as that is known.
@@ -158,7 +158,7 @@ fn open(
     Ok((sources, Some(totals)))
 }
 
-/// The job: as many inputs as sides. Their sizes are not known one by one.
+/// Makes the job: as many inputs as sides, whose single sizes are not known.
 fn job(request: &JoinRequest, known: Option<BucketTotals>, options: &Options) -> Job {
     let shape = InputShape {
         bytes: known.map(|totals| totals.bytes / u64::from(request.sides)),
@@ -211,7 +211,7 @@ fn fill_all(
     Ok((received, stores))
 }
 
-/// Every line of every frame must be in a bucket of its side.
+/// Checks that every line of every frame is in a bucket of its side.
 ///
 /// # Errors
 /// [`Error::LinesLost`].

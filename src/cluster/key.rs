@@ -25,7 +25,7 @@ impl std::fmt::Debug for JobKey {
 }
 
 impl JobKey {
-    /// The key in the file at `path`: 64 hexadecimal digits, and white space around them if need be.
+    /// Reads the key in the file at `path`: 64 hexadecimal digits, which may have white space around them.
     ///
     /// # Errors
     /// [`Error::Input`] where it cannot be read, [`Error::Usage`] where it has no key.
@@ -44,17 +44,17 @@ impl JobKey {
         LineHasher::new(key).map(Self)
     }
 
-    /// The key with these words.
+    /// Makes the key from these words.
     pub fn new(key: [u64; 4]) -> Self {
         Self(LineHasher::with_key(key))
     }
 
-    /// The hash of lines under this key.
+    /// Returns the hash of lines under this key.
     pub fn hasher(&self) -> LineHasher {
         self.0
     }
 
-    /// What tells jobs apart: a function of the key and the number of buckets, which reveals neither.
+    /// Returns the number of the job: a function of the key and the number of buckets that reveals neither.
     pub(crate) fn job(&self, buckets: u32) -> u64 {
         self.0.digest(format!("outset job {buckets}").as_bytes())[0]
     }

@@ -1,7 +1,7 @@
 //! The reports of steps, as [`finish`](crate::cluster::finish()) reads them.
 //!
-//! *Owns:* which fields count, and what is wrong with a file that has none. *Invariants:* a report that is cut short is an error.
-//! *Cost:* one reading of each file.
+//! *Owns:* which fields count, and what is wrong with a file that has none. *Invariants:* a report that is cut short is
+//! an error. *Cost:* one reading of each file.
 
 use std::io::Read;
 
@@ -19,7 +19,7 @@ pub(super) enum Report {
     Join(Join),
 }
 
-/// What a shard reports.
+/// The report of a shard.
 #[derive(Deserialize)]
 pub(super) struct Shard {
     pub(super) job: String,
@@ -31,7 +31,7 @@ pub(super) struct Shard {
     pub(super) stream_bytes: u64,
 }
 
-/// What a join reports.
+/// The report of a join.
 #[derive(Deserialize)]
 pub(super) struct Join {
     pub(super) operation: String,
@@ -43,7 +43,7 @@ pub(super) struct Join {
     pub(super) output: Output,
 }
 
-/// Which lines a join writes, and how; the same for all joins of a job.
+/// The lines that a join writes, and their form; the same for all joins of a job.
 #[derive(PartialEq, Eq, Deserialize)]
 pub(super) struct Written {
     /// Only compared.
@@ -53,13 +53,13 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// Whether shards of `side` may be filtered.
+    /// Tells whether shards of `side` may be filtered.
     pub(super) fn may_filter(&self, side: u32) -> bool {
         self.filters_from_side.is_some_and(|from| side >= from)
     }
 }
 
-/// How much a join has written.
+/// The size of a join's output.
 #[derive(Deserialize)]
 pub(super) struct Output {
     pub(super) lines: u64,
@@ -91,13 +91,13 @@ impl Sums {
     }
 }
 
-/// The reports in a file, one behind the other.
+/// Reads the reports in a file, one after the other.
 pub(super) fn reports<R: Read>(name: &str, file: R) -> impl Iterator<Item = Result<Report>> {
     let read = serde_json::Deserializer::from_reader(file).into_iter::<Report>();
     read.map(move |report| report.map_err(|error| failure(name, error)))
 }
 
-/// What is wrong with the report `name`, and whether another attempt may help.
+/// Words the fault of the report `name`, and advises another attempt where that may help.
 fn failure(name: &str, error: serde_json::Error) -> Error {
     match error.classify() {
         Category::Io => Error::Input {

@@ -41,7 +41,7 @@ const CHECK_BYTES: u64 = 4 << 20;
 /// Blocks for which a filter may be mapped: where it leaves less for each bucket, it is read as it is asked.
 const GOOD_BLOCK: u64 = 16 << 10;
 
-/// What a shard is to be.
+/// The task of a shard.
 #[derive(Debug, Clone)]
 pub struct ShardRequest {
     /// Of which side the lines are, from 1.
@@ -50,11 +50,11 @@ pub struct ShardRequest {
     pub buckets: u32,
     /// The key of the job.
     pub key: JobKey,
-    /// Where in the file lines must begin, in bytes; `None` for all lines.
+    /// The bytes of the file in which its lines begin; `None` for all lines.
     pub range: Option<Range<u64>>,
     /// A stored filter, built with the key of the job: only lines that it may have are sent.
     pub filter: Option<PathBuf>,
-    /// How blocks are stored.
+    /// The form in which blocks are stored.
     pub compression: Compression,
 }
 
@@ -62,7 +62,7 @@ pub struct ShardRequest {
 const MOST_BUCKETS: u32 = 65_536;
 
 /// Sends the lines of `source` that `request` asks for to `out`, which messages call `target`: as frames, in blocks of
-/// one bucket each, and at the end what each bucket has. What was written is complete when this has returned.
+/// one bucket each, and at the end what each bucket has. The output is complete when this has returned.
 ///
 /// Of `options`, the memory limit, the threads, the line format, `decompress`, the interrupt and the observer count.
 ///
@@ -181,7 +181,7 @@ fn divide(job: &Job, buckets: u32, filter: Option<&CheckedFilter>) -> Result<(La
     }
 }
 
-/// What was read.
+/// Describes the bytes and lines that were read.
 fn describe(input: &Input, request: &ShardRequest) -> ShardInputStats {
     ShardInputStats {
         path: input.name().display().to_string(),
@@ -196,7 +196,7 @@ fn describe(input: &Input, request: &ShardRequest) -> ShardInputStats {
     }
 }
 
-/// The lines of all buckets.
+/// Adds up the lines of all buckets.
 fn sum_of(buckets: &[Bucket]) -> SideStats {
     let sums = buckets.iter().map(|bucket| bucket.hash_sum);
     SideStats {
@@ -205,7 +205,7 @@ fn sum_of(buckets: &[Bucket]) -> SideStats {
     }
 }
 
-/// A number that no other attempt has.
+/// Returns a random number, to tell this attempt from all others.
 fn random() -> Result<u64> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).map_err(|error| Error::Machine {

@@ -1,12 +1,13 @@
-//! What a job on several machines takes: tasks, buckets, bytes and time.
+//! The size of a job on several machines: tasks, buckets, bytes and time.
 //!
-//! *Owns:* the arithmetic. *Invariants:* no I/O; block sizes are those that [`shard`](crate::cluster::shard()) would choose.
+//! *Owns:* the arithmetic. *Invariants:* no I/O; block sizes are those that [`shard`](crate::cluster::shard()) would
+//! choose.
 //!
 //! *Formulas.* With T bytes on M machines of W tasks each:
 //!
 //! ```text
-//!  shards    T / range      a range of 1 GiB, or more where that fills the blocks of all buckets, or less where each task would
-//!                           get fewer than four
+//!  shards    T / range      a range of 1 GiB, or more where that fills the blocks of all buckets, or less where each
+//!                           task would get fewer than four
 //!  buckets   T / bucket     a bucket of 512 MiB, or less in the same way; fewer where blocks would be too small
 //!  network   T (M - 1) / M  what goes to another machine; the same is written to its disk, and read from there
 //!  time      shard: the longest of disk (2 T / M), network and processor; join: the longer of disk and processor
@@ -29,7 +30,8 @@ const MOST_RANGE: u64 = 1 << 30;
 const LEAST_TASK: u64 = 64 << 20;
 /// The most bytes of a bucket, of all sides together.
 const MOST_BUCKET: u64 = 512 << 20;
-/// How often each task of a machine should get something to do: so all end at about the same time.
+/// Tasks that each task slot of a machine should get, one after the other: with a few, all slots end at about the same
+/// time.
 const WAVES: u64 = 4;
 /// The least block, in bytes, that is moved at a good speed.
 const LEAST_BLOCK: u64 = 16 << 10;
@@ -45,7 +47,7 @@ const HELD_TENTHS: u64 = 5;
 /// Machines that are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machines {
-    /// How many; at least 1.
+    /// Number of machines; at least 1.
     pub count: u64,
     /// Tasks that run on each at the same time; at least 1.
     pub tasks: u64,
@@ -55,16 +57,16 @@ pub struct Machines {
     pub disk_bytes: u64,
 }
 
-/// What a job takes.
+/// The tasks, bytes and seconds of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Sizing {
     /// Bytes of all sides.
     pub input_bytes: u64,
-    /// How many shards.
+    /// Number of shards.
     pub shards: u64,
     /// Bytes of the range of each.
     pub range_bytes: u64,
-    /// How many buckets, and joins.
+    /// Number of buckets, and of joins.
     pub buckets: u64,
     /// Bytes of a bucket, all sides together.
     pub bucket_bytes: u64,
@@ -78,16 +80,16 @@ pub struct Sizing {
     pub disk_bytes: u64,
     /// Seconds of all shards.
     pub shard_seconds: f64,
-    /// What they wait for: `disk`, `network` or `processor`.
+    /// The resource that limits them: `disk`, `network` or `processor`.
     pub shard_bound: &'static str,
     /// Seconds of all joins.
     pub join_seconds: f64,
-    /// What they wait for.
+    /// The resource that limits them.
     pub join_bound: &'static str,
 }
 
-/// Sizes a job of sides with these numbers of lines, of `line_bytes` each on average, on `machines`. The memory limit of
-/// `options` is that of each task.
+/// Sizes a job of sides with these numbers of lines, of `line_bytes` each on average, on `machines`. The memory limit
+/// of `options` is that of each task.
 ///
 /// # Errors
 /// [`Error::Usage`] for no machines or no lines; [`Error::MemoryPlan`] where a task has too little memory.
@@ -155,7 +157,7 @@ pub fn size(
     })
 }
 
-/// The job of one shard, on one thread.
+/// Makes the job of one shard, on one thread.
 fn job_of(bytes: u64, line_bytes: u64, options: &Options) -> Job {
     let shape = InputShape {
         bytes: Some(bytes),
@@ -172,7 +174,7 @@ fn job_of(bytes: u64, line_bytes: u64, options: &Options) -> Job {
     job_for(vec![shape], line_bytes, &options)
 }
 
-/// As many buckets as are wanted, or fewer where blocks would be too small; and the size of a block.
+/// Returns the number of buckets, and the size of a block: `wanted` buckets, or fewer if blocks would be too small.
 fn buckets(job: &Job, wanted: u64) -> Result<(u64, u64)> {
     let mut buckets = wanted.max(1);
     loop {
@@ -186,7 +188,7 @@ fn buckets(job: &Job, wanted: u64) -> Result<(u64, u64)> {
     }
 }
 
-/// The longest of these times, and its name.
+/// Returns the longest of these times, and its name.
 fn longest(times: &[(f64, &'static str)]) -> (f64, &'static str) {
     let none = (0.0, "processor");
     times

@@ -1,7 +1,8 @@
-//! What the steps of a job report, for [`finish`](crate::cluster::finish()) and for people. The field names are stable.
+//! The reports of the steps of a job, for [`finish`](crate::cluster::finish()) and for people. The field names are
+//! stable.
 //!
-//! *Owns:* the statistics of `shard` and `join`. *Invariants:* everything was counted by the command itself. Numbers that
-//! use all 64 bits are written as 16 hexadecimal digits, because JSON readers round large numbers.
+//! *Owns:* the statistics of `shard` and `join`. *Invariants:* everything was counted by the command itself. Numbers
+//! that use all 64 bits are written as 16 hexadecimal digits, because JSON readers round large numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,7 @@ pub struct ShardStats {
     pub version: &'static str,
     /// `shard`.
     pub command: &'static str,
-    /// What all shards of the job have in common: a function of the key and the number of buckets.
+    /// The name of the job: a function of the key and the number of buckets, the same for all its shards.
     pub job: String,
     /// The number that this attempt drew for itself.
     pub shard: String,
@@ -23,11 +24,11 @@ pub struct ShardStats {
     pub side: u32,
     /// The number of buckets.
     pub buckets: u32,
-    /// What was read.
+    /// The input that was read.
     pub input: ShardInputStats,
-    /// Whether a filter was asked for.
+    /// True if a filter was asked for.
     pub is_filtered: bool,
-    /// What was sent: the lines of the input, less those that a filter refused.
+    /// The lines that were sent: those of the input, less those that a filter refused.
     pub sent: SideStats,
     /// Frames of lines.
     pub frames: u64,
@@ -41,7 +42,7 @@ pub struct ShardStats {
     pub phases: Vec<PhaseStats>,
 }
 
-/// What a shard was made of.
+/// The input of a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardInputStats {
     /// Its path, `-` for standard input.
@@ -54,7 +55,7 @@ pub struct ShardInputStats {
     pub bytes: u64,
     /// The lines.
     pub lines: u64,
-    /// Whether the file is read as it is stored, so that the bytes of all ranges are those of the file.
+    /// True if the file is read as it is stored, so that the bytes of all ranges are those of the file.
     pub is_plain: bool,
 }
 
@@ -63,7 +64,7 @@ pub struct ShardInputStats {
 pub struct RangeStats {
     /// Its first byte.
     pub offset: u64,
-    /// How many bytes it has.
+    /// Its bytes.
     pub length: u64,
 }
 
@@ -85,18 +86,18 @@ pub struct JoinStats {
     pub command: &'static str,
     /// The operation.
     pub operation: &'static str,
-    /// Which lines were written, how often, and what stands before each.
+    /// The rule for the lines that were written, how often, and with which label.
     pub selection: Selection,
-    /// What stands behind each line: `newline` or `nul`.
+    /// The byte after each line: `newline` or `nul`.
     pub line_end: &'static str,
-    /// Shards of this side and those after it may be filtered: 1 where a line must be in every side, 2 for a difference,
-    /// `None` where no side may be.
+    /// Shards of this side and those after it may be filtered: 1 where a line must be in every side, 2 for a
+    /// difference, `None` where no side may be.
     pub filters_from_side: Option<u32>,
     /// The job of all frames; `None` where none came.
     pub job: Option<String>,
     /// The buckets that were joined: those that were asked for, or of which frames came.
     pub joined: Vec<u32>,
-    /// What came of each side.
+    /// The lines that came from each side.
     pub sides: Vec<SideStats>,
     /// The result.
     pub output: OutputStats,
@@ -112,7 +113,7 @@ pub struct JoinStats {
     pub phases: Vec<PhaseStats>,
 }
 
-/// A number of 64 bits as it is reported.
+/// Formats a number of 64 bits for a report.
 pub(super) fn hex(number: u64) -> String {
     format!("{number:016x}")
 }

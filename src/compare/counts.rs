@@ -24,7 +24,7 @@ use crate::sketch::proportion;
 use crate::stats::{MemoryStats, Stats};
 use crate::sys::machine;
 
-/// What was counted; the rates follow from it.
+/// The counts of a comparison; its rates follow from them.
 pub(super) struct Counts {
     pub(super) operation: &'static str,
     pub(super) mistake: Mistake,
@@ -73,7 +73,7 @@ impl Counts {
         }
     }
 
-    /// How many lines both results have.
+    /// Returns the number of lines that both results have.
     fn lines_of_both(&self) -> u64 {
         let all = match self.mistake {
             Mistake::FalseLines => self.approximate.output.lines,
@@ -82,7 +82,7 @@ impl Counts {
         all.saturating_sub(self.mistakes)
     }
 
-    /// The rate of the filter for the different lines in it.
+    /// Predicts the rate of the filter for the different lines in it.
     fn predicted_fpr(&self) -> Option<Bounds> {
         let filter = self.approximate.filter.as_ref()?;
         let rate = |keys: f64| blocked_fpr(filter.bits as f64 / keys.max(1.0), filter.hashes);
@@ -93,7 +93,7 @@ impl Counts {
         })
     }
 
-    /// The largest of three peaks. Each of the two runs resets the peak when it begins, so the present one is
+    /// Returns the largest of three peaks. Each of the two runs resets the peak when it begins, so the present one is
     /// that of the last run and of the comparing after it.
     fn memory(&self) -> MemoryStats {
         let peaks = [
@@ -107,8 +107,8 @@ impl Counts {
         }
     }
 
-    /// The different lines that the filter was asked about and does not have. Mistakes are certainly among them, so
-    /// no bound is lower than their number.
+    /// Returns the number of different lines that the filter was asked about and does not have. Mistakes are certainly
+    /// among them, so no bound is lower than their number.
     fn could_pass_lines(&self) -> Option<Bounds> {
         let right = self.exact.output.lines as f64;
         match self.mistake {
@@ -121,7 +121,7 @@ impl Counts {
     }
 }
 
-/// `part` as a share of `all`; 1 of nothing.
+/// Returns `part` as a share of `all`; 1 of nothing.
 fn share(part: u64, all: u64) -> f64 {
     if all == 0 {
         1.0
@@ -130,8 +130,8 @@ fn share(part: u64, all: u64) -> f64 {
     }
 }
 
-/// The rate of a filter that let `count` of about `all` lines pass; `None` where there may be no such lines.
-/// The lower bound assumes the most lines, the upper one the fewest: hence 98 % for two bounds of 99 %.
+/// Bounds the rate of a filter that let `count` of about `all` lines pass; `None` where there may be no such lines. The
+/// lower bound assumes the most lines, the upper one the fewest: hence 98 % for two bounds of 99 %.
 fn rate(count: u64, all: Bounds) -> Option<Bounds> {
     (all.low >= 1.0).then(|| Bounds {
         estimate: (count as f64 / all.estimate).min(1.0),

@@ -1,4 +1,4 @@
-//! How many different lines there are, as far as the rates of a comparison need it.
+//! The number of different lines, as far as the rates of a comparison need it.
 //!
 //! *Owns:* [`DistinctLines`], from one estimate. *Invariants:* what a limit leaves no room to estimate is unknown, and
 //! the comparison goes on. *Cost:* one reading of both inputs of an intersection, and of all but the first of a
@@ -13,7 +13,7 @@ use crate::options::Options;
 use crate::plan;
 use crate::run::survey::survey;
 
-/// What is known of the different lines of the inputs.
+/// The different lines of the inputs, as far as they are known.
 #[derive(Debug, Clone, Default)]
 pub(super) struct DistinctLines {
     /// Of each input, in the order given; empty where they were not estimated.
@@ -49,7 +49,7 @@ impl DistinctLines {
         }
     }
 
-    /// Of two inputs, of which the smallest is in the filter.
+    /// Estimates those of two inputs, of which the smallest is in the filter.
     fn of_each(sources: &[Source], inputs: &[Input], options: &Options) -> Result<Self> {
         let found = estimate(sources, options)?;
         let each: Vec<Bounds> = found.inputs.iter().map(|input| input.distinct).collect();
@@ -63,7 +63,7 @@ impl DistinctLines {
         })
     }
 
-    /// Of all inputs but the first together: they are in one filter.
+    /// Estimates those of all inputs but the first together: they are in one filter.
     fn of_others(sources: &[Source], options: &Options) -> Result<Self> {
         let opening = Opening {
             first_number: 2,

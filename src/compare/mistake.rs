@@ -1,4 +1,4 @@
-//! What an approximate result gets wrong.
+//! The mistakes of an approximate result.
 //!
 //! *Owns:* [`Mistake`], by which comparisons of different operations differ. *Invariants:* a filter errs on one side
 //! only, so a result has mistakes of one kind, or none.
@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::selection::Selection;
 
-/// What kind of line makes an approximate result differ from the exact one.
+/// The kind of line that makes an approximate result differ from the exact one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mistake {
@@ -25,7 +25,7 @@ pub enum Mistake {
 }
 
 impl Mistake {
-    /// What an approximate result of `selection` gets wrong.
+    /// Returns the kind of mistake that an approximate result of `selection` has.
     ///
     /// # Errors
     /// [`Error::Usage`] for all but [`Selection::intersection`] and [`Selection::difference`]: they have no approximate
@@ -54,7 +54,7 @@ impl Mistake {
         ))
     }
 
-    /// What the lines are called.
+    /// Returns the name of the lines in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::FalseLines => "false lines",

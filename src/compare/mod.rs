@@ -1,4 +1,4 @@
-//! Exact and approximate beside each other: what the approximate answer would have cost.
+//! Exact and approximate side by side: the price of the approximate answer.
 //!
 //! *Owns:* the order of the runs of a comparison, and which of them points of a sweep share. Each
 //! run is the one that [`select`] would make, alone and with all of the memory; nothing of one
@@ -11,7 +11,8 @@
 //! estimate of the inputs ──▶ how many lines could have passed the filter by mistake
 //! ```
 //!
-//! What passes a filter by mistake is a false line of an intersection, and missing from a difference: [`Mistake`].
+//! A line that passes a filter by mistake is a false line of an intersection, and missing from a difference:
+//! [`Mistake`].
 //!
 //! *Invariants:* the memory limit holds for each run; the inputs are the same in all of them, or the
 //! comparison fails; the mistakes are found by comparing the two results byte by byte.
@@ -51,7 +52,7 @@ use crate::temp::places::Places;
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
 
-/// Where a comparison is made: what differs from the options of the [`Comparer`].
+/// The settings of one comparison that differ from the options of the [`Comparer`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Point {
     /// The memory limit of the process, in bytes. `None`: that of the options.
@@ -61,7 +62,7 @@ pub struct Point {
     pub filter_fpr: Option<f64>,
 }
 
-/// What each of the two runs is going to do.
+/// The plans of both runs of a comparison.
 #[derive(Debug)]
 pub struct Plans {
     /// The exact run.
@@ -74,20 +75,20 @@ pub struct Plans {
 #[derive(Debug)]
 pub struct Comparer<'o> {
     selection: Selection,
-    /// What an approximate result of `selection` gets wrong.
+    /// The kind of mistake that an approximate result has.
     mistake: Mistake,
-    /// What each run opens for itself, as a run alone would.
+    /// The sources that each run opens for itself, as a run alone would.
     sources: Vec<Source>,
-    /// The same files as they were at the start: before each part they must still be that.
+    /// The inputs as they were at the start: before each part they must still be the same files, unchanged.
     inputs: Vec<Input>,
     options: &'o Options,
     /// The limit of a point that names none, in bytes: equal for all runs.
     memory_bytes: u64,
-    /// What all runs have in common, so that their plans are equal and one cap holds for all their files.
+    /// The temporary disk of all runs, so that their plans are equal and one cap holds for all their files.
     shared: Shared,
-    /// What the process had resident before the first run, in bytes.
+    /// Bytes that the process had resident before the first run.
     resident_bytes: u64,
-    /// Where results are kept.
+    /// The space in which results are kept.
     space: Arc<TempSpace>,
     /// The last exact run and the limit that it had, in bytes.
     exact: Option<(u64, Stored, Stats)>,
@@ -96,8 +97,8 @@ pub struct Comparer<'o> {
 }
 
 /// Finds the lines that `selection` asks for exactly and approximately, and hands each line that the approximate result
-/// gets wrong to `mistakes`: what only it has ([`Selection::intersection`], of two files), or what only the exact result
-/// has ([`Selection::difference`]).
+/// gets wrong to `mistakes`: what only it has ([`Selection::intersection`], of two files), or what only the exact
+/// result has ([`Selection::difference`]).
 ///
 /// ```
 /// use outset::{Options, Selection, Source, compare};
@@ -137,8 +138,8 @@ impl<'o> Comparer<'o> {
     /// if there is one, the rate above which the approximate run is refused.
     ///
     /// # Errors
-    /// [`Error::Input`](crate::Error::Input) for an input that cannot be read; [`Error::Usage`](crate::Error::Usage) for
-    /// one that is not a file, for another number of them, and for a selection or options that make no sense here.
+    /// [`Error::Input`](crate::Error::Input) for an input that cannot be read; [`Error::Usage`](crate::Error::Usage)
+    /// for one that is not a file, for another number of them, and for a selection or options that make no sense here.
     pub fn new(sources: &[Source], selection: Selection, options: &'o Options) -> Result<Self> {
         let mistake = Mistake::of(selection)?;
         request::check(sources, mistake, options)?;
@@ -170,7 +171,7 @@ impl<'o> Comparer<'o> {
         })
     }
 
-    /// What the two runs are going to do at `point`.
+    /// Plans the two runs at `point`.
     ///
     /// # Errors
     /// The refusal of a plan, as of [`select`].
@@ -215,12 +216,12 @@ impl<'o> Comparer<'o> {
         Ok(counts.report())
     }
 
-    /// The memory limit at `point`, in bytes.
+    /// Returns the memory limit at `point`, in bytes.
     fn limit(&self, point: Point) -> u64 {
         point.memory_bytes.unwrap_or(self.memory_bytes)
     }
 
-    /// The options of the exact run at `point`, and of everything that both runs share.
+    /// Returns the options of the exact run at `point`, and of everything that both runs share.
     fn exact_options(&self, point: Point) -> Options {
         Options {
             memory_bytes: Some(self.limit(point)),
@@ -231,7 +232,7 @@ impl<'o> Comparer<'o> {
         }
     }
 
-    /// The options of the approximate run at `point`. A rate of the point is both the bits that the filter gets
+    /// Returns the options of the approximate run at `point`. A rate of the point is both the bits that the filter gets
     /// and the rate above which the run is refused; the options' own rate is only the latter.
     fn approximate_options(&self, point: Point) -> Options {
         let bits_per_key = |fpr| blocked_bits_per_key(fpr, None);
@@ -275,7 +276,7 @@ impl<'o> Comparer<'o> {
                 strip_cr: false,
                 ..self.options.line_format()
             },
-            // What was written are keys.
+            // The lines that were written are keys.
             keys: None,
             key_type: KeyType::Bytes,
             buckets: None,
@@ -293,7 +294,7 @@ impl<'o> Comparer<'o> {
         difference_of_results(&results, &names, &options, mistakes)
     }
 
-    /// How many different lines there are. That does not depend on the point.
+    /// Estimates the different lines once for all points, because they do not depend on the point.
     fn distinct_lines(&mut self, point: Point) -> Result<DistinctLines> {
         if let Some(known) = &self.distinct {
             return Ok(known.clone());

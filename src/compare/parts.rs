@@ -1,4 +1,4 @@
-//! How long each part of a comparison takes, in bytes that it goes through.
+//! The cost of each part of a comparison, in bytes that it goes through.
 //!
 //! *Owns:* the expectation by which a progress display divides the time. *Invariants:* the parts are those that
 //! [`part_started`](crate::Observer::part_started) announces, in their order.
@@ -12,8 +12,8 @@ use crate::plan::Plan;
 const PARTS_OF_FIRST_POINT: usize = 3;
 
 impl Comparer<'_> {
-    /// How many bytes each part of comparisons at `points`, one after the other, is expected to go
-    /// through; the parts are those that [`part_started`](crate::Observer::part_started) announces.
+    /// Predicts how many bytes each part of comparisons at `points`, one after the other, goes through; the parts are
+    /// those that [`part_started`](crate::Observer::part_started) announces.
     ///
     /// # Errors
     /// The first refusal of a plan: a sweep is refused as a whole, before its first point has cost time.
@@ -28,8 +28,8 @@ impl Comparer<'_> {
             if before.replace(limit) != Some(limit) {
                 parts.push(phases(&plans.exact));
             }
-            // What passes the filter is what the join of that run reads; it is read again, spilled
-            // and joined, with the exact result beside it.
+            // The join of that run reads the lines that pass the filter; they are read again, spilled and joined
+            // with the exact result.
             let passed = plans.approximate.phases.iter();
             let passed = passed.filter(|phase| phase.name == "join");
             let passed: u64 = passed.map(|phase| phase.bytes_read).sum();
@@ -42,7 +42,8 @@ impl Comparer<'_> {
         Ok(parts)
     }
 
-    /// What the estimate of the distinct lines reads: all inputs, or those in the filter of a difference.
+    /// Returns the bytes that the estimate of the distinct lines reads: all inputs, or those in the filter of a
+    /// difference.
     fn estimated_bytes(&self) -> u64 {
         let is_read = |(number, input): &(usize, &Input)| match self.mistake {
             Mistake::FalseLines => true,

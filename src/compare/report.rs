@@ -1,4 +1,4 @@
-//! What a comparison found, in numbers. The field names are stable: scripts read them.
+//! The numbers that a comparison found. The field names are stable: scripts read them.
 //!
 //! *Owns:* [`Comparison`] and [`RunReport`]. *Invariants:* everything here was counted or
 //! measured, except what is called predicted, and the different lines where they are bounds. Sizes
@@ -10,7 +10,7 @@ use crate::compare::Mistake;
 use crate::estimate::Bounds;
 use crate::stats::{InputStats, MemoryStats, PhaseStats, Stats};
 
-/// The exact and the approximate way beside each other.
+/// The exact and the approximate way side by side.
 #[derive(Debug, Clone, Serialize)]
 pub struct Comparison {
     /// The crate's version.
@@ -19,8 +19,8 @@ pub struct Comparison {
     pub command: &'static str,
     /// The operation that both runs did: `intersect` or `diff`.
     pub operation: &'static str,
-    /// What its approximate result gets wrong: `false_lines` or `missing_lines`. Their number is in the field of that
-    /// name.
+    /// The kind of mistake of its approximate result: `false_lines` or `missing_lines`. Their number is in the field of
+    /// that name.
     pub mistake: Mistake,
     /// Memory of the process: the limit that each run had, and the peak of all.
     pub memory: MemoryStats,
@@ -40,8 +40,8 @@ pub struct Comparison {
     /// The different lines of each input of an intersection, in the order given; empty where the limit left no room to
     /// estimate them, and for a difference.
     pub different_lines: Vec<Bounds>,
-    /// The different lines that went into the filter: of the smallest input of an intersection, of all but the first of a
-    /// difference; `None` where the limit left no room to estimate them.
+    /// The different lines that went into the filter: of the smallest input of an intersection, of all but the first of
+    /// a difference; `None` where the limit left no room to estimate them.
     pub filter_lines: Option<Bounds>,
     /// Different lines that were held against the filter and are not in it: what could pass by mistake. Of an
     /// intersection those of the input that went past the filter, less those that are common; of a difference those
@@ -76,8 +76,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// How many lines the approximate result gets wrong in the way that its operation can: the false lines of an
-    /// intersection, the missing lines of a difference.
+    /// Returns the number of lines that the approximate result gets wrong in the way that its operation can: the false
+    /// lines of an intersection, the missing lines of a difference.
     pub fn mistakes(&self) -> u64 {
         match self.mistake {
             Mistake::FalseLines => self.false_lines,
@@ -85,7 +85,7 @@ impl Comparison {
         }
     }
 
-    /// How right the approximate result is, in 0..1: the precision of an intersection, the recall of a difference.
+    /// Rates the approximate result in 0..1: by the precision of an intersection, or the recall of a difference.
     pub fn quality(&self) -> f64 {
         match self.mistake {
             Mistake::FalseLines => self.precision,

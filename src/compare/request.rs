@@ -1,4 +1,4 @@
-//! What is checked before anything runs.
+//! The checks before anything runs.
 //!
 //! *Owns:* the refusals of a comparison. *Invariants:* nothing is written here.
 
@@ -11,8 +11,8 @@ use crate::plan::Strategy;
 /// Refuses what no comparison can do.
 ///
 /// # Errors
-/// [`Error::Usage`] for a number of inputs that the operation is not compared for, for `bloom` as the exact run, and for
-/// stored filters.
+/// [`Error::Usage`] for a number of inputs that the operation is not compared for, for `bloom` as the exact run, and
+/// for stored filters.
 pub(super) fn check(sources: &[Source], mistake: Mistake, options: &Options) -> Result<()> {
     let given = sources.len();
     let advice = match mistake {
@@ -44,7 +44,8 @@ pub(super) fn check(sources: &[Source], mistake: Mistake, options: &Options) -> 
 /// Opens the inputs.
 ///
 /// # Errors
-/// [`Error::Input`] for one that cannot be read, [`Error::Usage`] for one that is not a file: each is read several times.
+/// [`Error::Input`] for one that cannot be read, [`Error::Usage`] for one that is not a file: each is read several
+/// times.
 pub(super) fn open(sources: &[Source], options: &Options) -> Result<Vec<Input>> {
     let inputs = Input::open_all(sources, options.opening())?;
     if let Some(input) = inputs.iter().find(|input| !input.is_file()) {

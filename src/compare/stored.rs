@@ -34,7 +34,7 @@ pub(super) struct StoredResult {
 }
 
 impl StoredResult {
-    /// An empty result in `space`, whose file name contains `way`: the name of the run that finds it.
+    /// Makes an empty result in `space`, whose file name contains `way`: the name of the run that finds it.
     ///
     /// # Errors
     /// [`Error::Temp`] when there can be no file.
@@ -72,7 +72,7 @@ impl StoredResult {
         })
     }
 
-    /// The reason why a line could not be stored, if that made the run fail; else the run's own `error`.
+    /// Returns the reason why a line could not be stored, if that made the run fail; else the run's own `error`.
     pub(super) fn failure_or(&mut self, error: Error) -> Error {
         self.failure.take().unwrap_or(error)
     }
@@ -114,7 +114,7 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// Where it is.
+    /// Returns the path of its file.
     pub(super) fn path(&self) -> &Path {
         &self.file.path
     }

@@ -25,10 +25,10 @@
 //! - *records:* lines, each with its length (LEB128) before it. At most 256 KiB decoded; a line that does not fit has a
 //!   frame of its own, which is not compressed.
 //! - *counters:* what the shard has for each bucket ([`BucketTotals`](super::totals::BucketTotals)).
-//! - *lines:* whole lines of a result, each with its line end behind it. Never compressed.
+//! - *lines:* whole lines of a result, each with its line end. Never compressed.
 //!
-//! *Invariants:* a frame that passes [`Header::check`] is one that was sent, unless XXH3-64 collides. Sizes are compared
-//! with what their kind allows before anything is allocated for them.
+//! *Invariants:* a frame that passes [`Header::check`] is one that was sent, unless XXH3-64 collides. Sizes are
+//! compared with what their kind allows before anything is allocated for them.
 //!
 //! *Cost:* the checksum, one pass over the decoded payload on each side.
 
@@ -42,16 +42,16 @@ pub(crate) const MOST_DECODED: u64 = 256 << 10;
 pub(crate) const NOWHERE: u64 = u64::MAX;
 
 const MAGIC: [u8; 8] = *b"OUTSETF1";
-/// Where the checksum is.
+/// The offset of the checksum in a header.
 const SUM_AT: usize = HEADER - 8;
 
-/// What is in the payload. The values are those in the header.
+/// The content of the payload. The values are those in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum FrameKind {
     /// Lines of one bucket.
     Records = 0,
-    /// What a shard has for each bucket.
+    /// The totals of a shard for each bucket.
     Counters = 1,
     /// Lines of a result.
     Lines = 2,
@@ -69,7 +69,7 @@ pub(crate) struct Header {
     pub(crate) records: u32,
     /// Within its bucket and shard, from 0.
     pub(crate) number: u64,
-    /// Where the frame before it of the same bucket begins in the shard; [`NOWHERE`] for the first.
+    /// The byte of the shard at which the previous frame of the same bucket begins; [`NOWHERE`] for the first.
     pub(crate) previous: u64,
     /// The sum of the hashes of its lines under the key of the job, modulo 2^64.
     pub(crate) hash_sum: u64,
@@ -80,7 +80,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// The header's bytes, for a payload that consists of these pieces when it is decoded.
+    /// Encodes the header with its checksum, for a payload that consists of these pieces when it is decoded.
     pub(crate) fn seal(&self, payload: &[&[u8]]) -> [u8; HEADER] {
         let mut bytes = self.encode();
         let sum = sum_of(&bytes, payload);
@@ -106,7 +106,7 @@ impl Header {
         bytes
     }
 
-    /// The fields of a header and its checksum. The payload is not looked at: [`Header::check`] does that.
+    /// Decodes the fields of a header and its checksum. The payload is not looked at: [`Header::check`] does that.
     ///
     /// # Errors
     /// What is wrong, in words.
@@ -142,7 +142,7 @@ impl Header {
         }
     }
 
-    /// A header of nothing, until one was read.
+    /// Makes a header of nothing, to be replaced by the first that is read.
     pub(crate) fn nothing() -> Self {
         Self {
             job: 0,
@@ -159,12 +159,12 @@ impl Header {
         }
     }
 
-    /// Whether its payload is an LZ4 block.
+    /// Tells whether its payload is an LZ4 block.
     pub(crate) fn is_compressed(&self) -> bool {
         self.stored_bytes != self.decoded_bytes
     }
 
-    /// Whether its kind may have its sizes.
+    /// Tells whether a frame of its kind may have its sizes.
     fn has_valid_sizes(&self) -> bool {
         let is_block = self.decoded_bytes <= MOST_DECODED;
         let is_long_line = self.records == 1 && !self.is_compressed();
@@ -179,18 +179,18 @@ impl Header {
         }
     }
 
-    /// What the checksum of its payload is seeded with.
+    /// Returns the seed for the checksum of its payload.
     pub(crate) fn seed(&self) -> u64 {
         checksum::of(&self.encode())
     }
 
-    /// Whether `payload` is the decoded one that was sent with this header and `sum`.
+    /// Tells whether `payload` is the decoded one that was sent with this header and `sum`.
     pub(crate) fn check(&self, sum: u64, payload: &[u8]) -> bool {
         sum_of(&self.encode(), &[payload]) == sum
     }
 }
 
-/// The checksum of a payload with a header whose field for it is zero. One number covers both.
+/// Sums a payload together with a header whose field for the checksum is zero. One number covers both.
 fn sum_of(header: &[u8; HEADER], payload: &[&[u8]]) -> u64 {
     let seed = checksum::of(header);
     if let [only] | [only, []] = payload {
@@ -203,7 +203,7 @@ fn sum_of(header: &[u8; HEADER], payload: &[&[u8]]) -> u64 {
     running.finish()
 }
 
-/// The first `N` bytes of a longer slice.
+/// Returns the first `N` bytes of a longer slice.
 pub(crate) fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut array = [0; N];
     array.copy_from_slice(&bytes[..N]);

@@ -16,12 +16,12 @@ pub struct LineFrames<'s> {
     stream: Stream<'s>,
     terminator: u8,
     target: String,
-    /// How many frames were written.
+    /// Number of frames written.
     number: u64,
 }
 
 impl<'s> LineFrames<'s> {
-    /// Writes to `out`, which messages call `target`; each line gets `terminator` behind it.
+    /// Writes to `out`, which messages call `target`; each line ends in `terminator`.
     pub fn new(out: &'s mut (dyn Write + Send), terminator: u8, target: impl Into<String>) -> Self {
         Self {
             stream: Stream::new(out),

@@ -2,8 +2,8 @@
 //!
 //! *Owns:* the format of frames ([`frame`]) and of what ends a stream ([`totals`]), sending them ([`sender`]), reading
 //! them from a stream ([`stream`]) or of one bucket from a shard file ([`shard_file`]), and the lines of a result as
-//! frames ([`lines`]). Who sends what to whom is the business of [`cluster`](mod@crate::cluster), and of the scheduler that
-//! runs its commands.
+//! frames ([`lines`]). Who sends what to whom is the business of [`cluster`](mod@crate::cluster), and of the scheduler
+//! that runs its commands.
 //!
 //! ```text
 //!  │ frame │ frame │ frame │ ... │ frame of counters │ trailer │    a shard: a stream, or a file
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! *Invariants.*
-//! - The same bytes are a stream and a file. A stream is read from its start; a file from its end, so that the frames of
-//!   one bucket are found without reading the others.
+//! - The same bytes are a stream and a file. A stream is read from its start; a file from its end, so that the frames
+//!   of one bucket are found without reading the others.
 //! - A stream without a trailer is not complete, and its reader fails. A trailer that does not agree with what was read
 //!   is an error as well.
 //! - Nothing in a frame is trusted before its checksum was compared, but the sizes that its kind allows.
@@ -48,12 +48,12 @@ pub(crate) struct Frame {
     pub(crate) sum: u64,
     /// Begins with the payload.
     pub(crate) payload: Buffer,
-    /// Where it begins in its stream or file, in bytes.
+    /// The byte of its stream or file at which it begins.
     pub(crate) offset: u64,
 }
 
 impl Frame {
-    /// The decoded payload. `scratch` has room for the largest that can be compressed.
+    /// Decodes and checks the payload. `scratch` has room for the largest that can be compressed.
     ///
     /// # Errors
     /// What is wrong with it, in words.
@@ -82,18 +82,19 @@ pub(crate) type MakeRoom<'m> = dyn FnMut(&Header, u64) -> Result<Buffer> + 'm;
 
 /// A stream or a file that frames of lines are read from.
 pub(crate) trait Frames: Send {
-    /// The next frame, into a buffer that `room` makes. `None` at the end, when everything was as the trailer, and the
-    /// counters if there are any, say.
+    /// Reads the next frame into a buffer that `room` makes. Returns `None` at the end, if everything was as the
+    /// trailer, and the counters if there are any, say.
     ///
     /// # Errors
-    /// [`Error::BadFrames`] for what is damaged or incomplete, [`Error::Input`] where reading fails, and those of `room`.
+    /// [`Error::BadFrames`] for what is damaged or incomplete, [`Error::Input`] where reading fails, and those of
+    /// `room`.
     fn next(&mut self, room: &mut MakeRoom<'_>) -> Result<Option<Frame>>;
 
-    /// What messages call it.
+    /// Returns the name that messages call it by.
     fn name(&self) -> &Path;
 }
 
-/// The error for something wrong at byte `offset` of the stream or file `name`.
+/// Makes the error for something wrong at byte `offset` of the stream or file `name`.
 pub(crate) fn bad_frames(name: &Path, offset: u64, what: impl Into<String>) -> Error {
     Error::BadFrames {
         path: name.to_owned(),

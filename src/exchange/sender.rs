@@ -2,11 +2,11 @@
 //!
 //! *Owns:* the order of frames in the stream, and the totals of each bucket.
 //!
-//! What happens to a block, on the worker that filled it and under the lock of its bucket:
+//! The way of a block, on the worker that filled it and under the lock of its bucket:
 //!
 //! 1. It is compressed into a spare buffer, unless it would not become smaller.
 //! 2. The header is sealed: with the number of the frame in its bucket, and the place of the frame before it.
-//! 3. Header and payload are written under the lock of the stream, one behind the other.
+//! 3. Header and payload are written under the lock of the stream, one after the other.
 //!
 //! ```text
 //!  work-0  block of bucket 7 ─ compress, seal ─┐
@@ -31,14 +31,14 @@ use crate::output::output_error;
 use crate::spill::block_sink::{BlockSink, Content};
 use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a worker needs to compress a block, in bytes: room for the result, and the compressor's table.
+/// Returns the bytes that a worker needs to compress a block: room for the result, and the compressor's table.
 pub(crate) fn scratch_bytes() -> u64 {
     /// Of `lz4_flex`: 4096 entries of 4 bytes, and their allocation.
     const TABLE: u64 = 20 << 10;
     get_maximum_output_size(MOST_DECODED as usize) as u64 + TABLE
 }
 
-/// What all frames of a stream have in common.
+/// The numbers that all frames of a stream have in common.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stamp {
     pub(crate) job: u64,
@@ -46,13 +46,13 @@ pub(crate) struct Stamp {
     pub(crate) side: u32,
 }
 
-/// How blocks are stored.
+/// The form in which blocks are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Compression {
-    /// As LZ4 blocks, where that makes them smaller. The default.
+    /// LZ4 blocks, where that makes them smaller. The default.
     #[default]
     Lz4,
-    /// As they are.
+    /// Lines, not compressed.
     None,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Sender<'s> {
     /// One per bucket, by its number. A frame is sent under the lock of its bucket, so nobody waits for these.
     totals: Vec<Mutex<BucketTotals>>,
     stream: Mutex<Stream<'s>>,
-    /// What messages call it.
+    /// The name that messages call it by.
     target: &'s str,
     /// Buffers for compressed blocks that no worker uses.
     spare: Mutex<Vec<Buffer>>,
@@ -79,7 +79,7 @@ impl std::fmt::Debug for Sender<'_> {
 }
 
 impl<'s> Sender<'s> {
-    /// A sender of frames of `buckets` buckets to `out`, which messages call `target`.
+    /// Makes a sender of frames of `buckets` buckets to `out`, which messages call `target`.
     pub(crate) fn new(
         out: &'s mut (dyn Write + Send),
         target: &'s str,
@@ -138,7 +138,7 @@ impl<'s> Sender<'s> {
         ended.map_err(|error| output_error(self.target, "cannot write", error))
     }
 
-    /// A buffer for a compressed block.
+    /// Takes a spare buffer for a compressed block, or makes one.
     fn scratch(&self) -> Result<Buffer> {
         let spare = lock(&self.spare).pop();
         match spare {
@@ -205,7 +205,7 @@ pub(crate) struct Stream<'s> {
 }
 
 impl<'s> Stream<'s> {
-    /// A stream to `out`.
+    /// Makes a stream to `out`.
     pub(crate) fn new(out: &'s mut (dyn Write + Send)) -> Self {
         Self {
             out,

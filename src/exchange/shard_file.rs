@@ -6,11 +6,11 @@
 //! 2. The entry of the bucket in the counters says where the last frame begins, and what all of them have.
 //! 3. Each frame says where the one before it begins. The first says that there is none.
 //!
-//! *Invariants:* frames lie before the frame that leads to them, so the chain ends. All of them are of the shard and the
-//! bucket, and numbered without a gap; together they have what the counters say. Or the reading fails.
+//! *Invariants:* frames lie before the frame that leads to them, so the chain ends. All of them are of the shard and
+//! the bucket, and numbered without a gap; together they have what the counters say. Or the reading fails.
 //!
-//! *Cost:* two system calls for each frame, and three small ones when the file is opened, whatever number of buckets it has. No
-//! other bucket is read. The file is closed until its frames are read: any number of shards can be joined.
+//! *Cost:* two system calls for each frame, and three small ones when the file is opened, whatever number of buckets it
+//! has. No other bucket is read. The file is closed until its frames are read: any number of shards can be joined.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -31,13 +31,13 @@ pub(crate) struct ShardFile {
     /// The header of its counters: all frames have its job, shard and side.
     counters: Header,
     bucket: u32,
-    /// What the file has in the bucket.
+    /// The totals of the bucket in the file, as its counters say.
     totals: BucketTotals,
-    /// Where the next frame begins; [`NOWHERE`] behind the first.
+    /// The byte at which the next frame begins; [`NOWHERE`] once the first one in the file was read.
     next: u64,
-    /// Where the frame begins that led there: the next one lies before it.
+    /// The byte at which the frame that led there begins: the next one must lie before it.
     before: u64,
-    /// What was read.
+    /// The totals of the frames that were read.
     read: BucketTotals,
 }
 
@@ -67,7 +67,7 @@ impl ShardFile {
         Ok(shard)
     }
 
-    /// What it has in the bucket.
+    /// Returns the totals of the bucket in the file.
     pub(crate) fn totals(&self) -> &BucketTotals {
         &self.totals
     }
@@ -174,7 +174,7 @@ impl Frames for ShardFile {
     }
 }
 
-/// The trailer of a file of `size` bytes.
+/// Reads the trailer of a file of `size` bytes.
 fn trailer_of(file: &File, path: &Path, size: u64) -> Result<Trailer> {
     let start = size.saturating_sub(TRAILER as u64);
     let mut bytes = [0; TRAILER];

@@ -3,15 +3,15 @@
 //! *Owns:* the comparison of what was read with what the stream says of itself.
 //!
 //! A stream consists of sections, each of which ends with a trailer: the output of one `shard`, or frames of several
-//! shards that somebody has put together. Outputs of several commands, one behind the other, are a stream.
+//! shards that somebody has put together. Outputs of several commands, one after the other, are a stream.
 //!
 //! ```text
 //!  │ frames of shard 1, counters, trailer │ frames of shard 2, counters, trailer │      cat shard-1 shard-2
 //!  │ frames of one bucket of all shards, as they came over the network │ trailer │
 //! ```
 //!
-//! *Invariants:* a stream ends behind a trailer. The frames and bytes of a section are those of its trailer; where it has
-//! counters, its frames are those of one shard, and as many with as many lines and the same sum of hashes.
+//! *Invariants:* a stream ends with a trailer. The frames and bytes of a section are those of its trailer; where it
+//! has counters, its frames are those of one shard, and the counters have the same frames, lines and sum of hashes.
 //!
 //! *Cost:* four system calls for each frame.
 
@@ -35,18 +35,18 @@ pub(crate) struct FrameStream<'a> {
     /// Bytes that were read.
     offset: u64,
     section: Section,
-    /// Whether a section has ended.
+    /// True if a section has ended.
     has_ended_one: bool,
 }
 
-/// What was read of a section.
+/// The counts of a section, as far as it was read.
 #[derive(Debug, Default)]
 struct Section {
-    /// Where it begins.
+    /// The byte at which it begins.
     start: u64,
     /// All frames, of lines or not.
     frames: u64,
-    /// What the frames of lines have, of all buckets together.
+    /// The totals of the frames of lines, over all buckets.
     read: BucketTotals,
     /// The shard that its frames are of; `None` before the first.
     shard: Option<u64>,
@@ -55,7 +55,7 @@ struct Section {
 }
 
 impl<'a> FrameStream<'a> {
-    /// A stream from `file`, which messages call `name`, to be read for as long as `stop` gives no error.
+    /// Makes a stream from `file`, which messages call `name`, to be read for as long as `stop` gives no error.
     pub(crate) fn new(
         file: File,
         name: PathBuf,

@@ -1,13 +1,13 @@
-//! What a shard has in each bucket, and what ends a stream.
+//! The totals of a shard for each bucket, and the end of a stream.
 //!
 //! *Owns:* the entries of a frame of counters, and the [`Trailer`]. Nothing here does I/O.
 //!
 //! The payload of a frame of counters has an entry of [`ENTRY`] bytes for each bucket, in order. All integers are
 //! little-endian, of 8 bytes: frames, lines, bytes of the decoded payloads, sum of the hashes of the lines modulo
-//! 2^64, bytes of the largest decoded payload, and where the last frame of the bucket begins in the shard (all ones if there is
-//! none). The frames of a bucket are a chain from there, through the field of each for the frame before it. The last integer is the
-//! XXH3-64 of those before it, seeded with the XXH3-64 of the frame's header (its checksum zero) plus the number of the bucket:
-//! so the entry of one bucket is checked without reading the others.
+//! 2^64, bytes of the largest decoded payload, and where the last frame of the bucket begins in the shard (all ones if
+//! there is none). The frames of a bucket are a chain from there, through the field of each for the frame before it.
+//! The last integer is the XXH3-64 of those before it, seeded with the XXH3-64 of the frame's header (its checksum
+//! zero) plus the number of the bucket: so the entry of one bucket is checked without reading the others.
 //!
 //! A trailer has [`TRAILER`] bytes:
 //!
@@ -27,14 +27,14 @@ use crate::sys::checksum;
 
 /// The bytes of an entry.
 pub(crate) const ENTRY: usize = 56;
-/// Where the checksum of an entry is.
+/// The offset of the checksum in an entry.
 const SUM_AT: usize = ENTRY - 8;
 /// The bytes of a trailer.
 pub(crate) const TRAILER: usize = 32;
 
 pub(crate) const TRAILER_MAGIC: [u8; 8] = *b"OUTSETE1";
 
-/// What a shard has in one bucket.
+/// The totals of one bucket of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BucketTotals {
     pub(crate) frames: u64,
@@ -45,7 +45,7 @@ pub(crate) struct BucketTotals {
     pub(crate) hash_sum: u64,
     /// Bytes of the largest decoded payload: no line is longer.
     pub(crate) largest: u64,
-    /// Where the last frame begins in the shard; [`NOWHERE`] if there is none.
+    /// The byte of the shard at which the last frame begins; [`NOWHERE`] if there is none.
     pub(crate) last: u64,
 }
 
@@ -84,13 +84,13 @@ impl BucketTotals {
         self.largest = self.largest.max(other.largest);
     }
 
-    /// Whether frames, lines, bytes and hashes are those of `other`.
+    /// Tells whether frames, lines, bytes and hashes are those of `other`.
     pub(crate) fn agrees(&self, other: &Self) -> bool {
         let counts = |of: &Self| (of.frames, of.lines, of.bytes, of.hash_sum);
         counts(self) == counts(other)
     }
 
-    /// The entry of `bucket` in a frame whose header has this seed.
+    /// Encodes the entry of `bucket` in a frame whose header has this seed.
     pub(crate) fn encode(&self, seed: u64, bucket: u32) -> [u8; ENTRY] {
         let fields = [
             self.frames,
@@ -109,7 +109,7 @@ impl BucketTotals {
         bytes
     }
 
-    /// What an entry says, if it is that of `bucket` in a frame whose header has this seed, and undamaged.
+    /// Decodes an entry if it is that of `bucket` in a frame whose header has this seed, and undamaged.
     pub(crate) fn decode(bytes: &[u8], seed: u64, bucket: u32) -> Option<Self> {
         let field = |number: usize| u64::from_le_bytes(array(&bytes[8 * number..]));
         let totals = Self {
@@ -124,7 +124,7 @@ impl BucketTotals {
     }
 }
 
-/// The checksum of an entry.
+/// Returns the checksum of an entry.
 fn sum_of(entry: &[u8], seed: u64, bucket: u32) -> u64 {
     checksum::in_place(seed.wrapping_add(u64::from(bucket)), &entry[..SUM_AT])
 }
@@ -136,7 +136,7 @@ pub(crate) struct Trailer {
     pub(crate) frames: u64,
     /// Bytes before it.
     pub(crate) bytes: u64,
-    /// Where the frame of counters begins; [`NOWHERE`] if there is none.
+    /// The byte at which the frame of counters begins; [`NOWHERE`] if there is none.
     pub(crate) counters: u64,
 }
 
@@ -149,7 +149,7 @@ impl Trailer {
         bytes
     }
 
-    /// The trailer in `bytes`; `None` where they are something else.
+    /// Decodes the trailer in `bytes`; `None` where they are something else.
     pub(crate) fn decode(bytes: &[u8; TRAILER]) -> Option<Self> {
         let field = |number: usize| u64::from_le_bytes(array(&bytes[8 * number..]));
         bytes.starts_with(&TRAILER_MAGIC).then(|| Self {

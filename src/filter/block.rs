@@ -40,7 +40,7 @@ pub(super) struct Blocks<W> {
 }
 
 impl<W> Blocks<W> {
-    /// The `count` blocks in `words`, with 1 to
+    /// Makes the filter of the `count` blocks in `words`, with 1 to
     /// [`MAX_BLOCKED_HASHES`](crate::filter::sizing::MAX_BLOCKED_HASHES) bits a key.
     pub(super) fn new(words: W, count: u64, hashes: u32) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl<W> Blocks<W> {
         }
     }
 
-    /// The number of the block of a hash.
+    /// Returns the number of the block of a hash.
     #[inline]
     pub(super) fn block_of(&self, hash: u64) -> usize {
         reduce(derive(hash, Purpose::FilterBlock), self.count) as usize
@@ -89,8 +89,8 @@ pub(super) fn set_bits(block: &mut [u64], hash: u64, hashes: u32) -> bool {
     missing != 0
 }
 
-/// The bits of a key within its block: disjoint 9-bit fields from the high end of one or two words.
-/// High, because the low bits of a product depend on few bits of the hash.
+/// Yields the bits of a key within its block: disjoint 9-bit fields from the high end of one or two words. High,
+/// because the low bits of a product depend on few bits of the hash.
 #[inline]
 fn fields(hash: u64, hashes: u32) -> impl Iterator<Item = usize> {
     let first = derive(hash, Purpose::FilterBits);

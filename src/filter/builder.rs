@@ -36,7 +36,7 @@ const AHEAD: usize = 32;
 pub(super) struct FilterBuilder<'a> {
     /// The words of each region: disjoint parts of the filter.
     regions: Vec<Mutex<&'a mut [u64]>>,
-    /// Where the first word is in memory: only for fetching, which needs no lock.
+    /// The address of the first word: only for fetching, which needs no lock.
     address: usize,
     /// Blocks of the whole filter.
     blocks: u64,

@@ -1,4 +1,4 @@
-//! What every kind of filter does with its cells, and the loops that do it for many keys.
+//! The work of every kind of filter on its cells, and the loops that do it for many keys.
 //!
 //! *Owns:* the two traits that a kind implements over its words, and the fetching of memory ahead
 //! of its use. *Invariants:* what was put in is found; an answer "no" is certain. *Cost:* the
@@ -7,7 +7,7 @@
 /// Keys whose cells are fetched ahead of their use. Flat kinds fetch several lines for each.
 const AHEAD: usize = 16;
 
-/// What came of putting a key in.
+/// The outcome of putting a key in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Put {
     /// The key was certainly not in before.
@@ -20,16 +20,16 @@ pub(super) enum Put {
 
 /// Cells that can be asked.
 pub(super) trait Ask {
-    /// What a line is to this kind: its hash, or its digest.
+    /// The form of a line that this kind takes: its hash, or its digest.
     type Key: Copy;
 
     /// Asks for the memory that belongs to a key.
     fn fetch(&self, key: Self::Key);
 
-    /// Whether the key may have been put in. False is certain.
+    /// Tells whether the key may have been put in. False is certain.
     fn contains(&self, key: Self::Key) -> bool;
 
-    /// How often the key may have been put in, at most (counters), or whether it was.
+    /// Returns the most times that the key may have been put in (counters), or 1 if it may have been.
     fn count(&self, key: Self::Key) -> u64 {
         u64::from(self.contains(key))
     }
@@ -62,8 +62,8 @@ pub(super) fn for_each_ahead<C: Ask>(
     }
 }
 
-/// As [`for_each_ahead`], to change cells; goes on for as long as `each` says true, and returns how
-/// many keys it went through.
+/// Works as [`for_each_ahead`], but changes cells; goes on for as long as `each` returns true, and returns the number
+/// of keys that it went through.
 pub(super) fn change_each_ahead<C: Change>(
     cells: &mut C,
     keys: &[C::Key],

@@ -38,7 +38,7 @@ const MOST: usize = 64;
 #[derive(Debug)]
 pub(super) struct Counters<W, const BITS: u32> {
     words: W,
-    /// Counters, at least 1; those of the last word behind them are not used.
+    /// Counters, at least 1; the rest of the last word is not used.
     cells: u64,
     /// Positions of a key, 1 to 64; some may be equal.
     hashes: u32,
@@ -54,7 +54,7 @@ impl<W, const BITS: u32> Counters<W, BITS> {
     pub(super) const TOP: u64 = (1 << BITS) - 1;
     const PER_WORD: u64 = (64 / BITS) as u64;
 
-    /// The cells in `words`: at least one, and 1 to 64 of them for a key.
+    /// Makes the filter of the cells in `words`: at least one, and 1 to 64 of them for a key.
     pub(super) fn new(words: W, cells: u64, hashes: u32) -> Self {
         Self {
             words,
@@ -63,7 +63,7 @@ impl<W, const BITS: u32> Counters<W, BITS> {
         }
     }
 
-    /// The word and the shift of a counter.
+    /// Returns the word and the shift of a counter.
     #[inline]
     fn place(position: u64) -> (usize, u32) {
         (
@@ -72,7 +72,7 @@ impl<W, const BITS: u32> Counters<W, BITS> {
         )
     }
 
-    /// The different positions of a key: changes count each cell once.
+    /// Returns the different positions of a key: changes count each cell once.
     fn distinct(&self, hash: u64) -> ArrayVec<u64, MOST> {
         let mut distinct = ArrayVec::new();
         for position in positions(hash, self.cells, self.hashes.min(MOST as u32)) {
@@ -91,7 +91,7 @@ impl<W: ReadWords, const BITS: u32> Counters<W, BITS> {
         (self.words.word(word) >> shift) & Self::TOP
     }
 
-    /// The least counter at these positions; 0 without any.
+    /// Returns the least counter at these positions; 0 without any.
     fn least(&self, positions: impl IntoIterator<Item = u64>) -> u64 {
         let values = positions.into_iter().map(|position| self.value(position));
         values.min().unwrap_or(0)

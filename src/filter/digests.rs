@@ -26,13 +26,13 @@ use crate::filter::cells::{Ask, Change, Forget, Put};
 use crate::filter::words::ReadWords;
 use crate::hash::reduce;
 
-/// What the filter keeps of a line.
+/// The form in which the filter keeps a line.
 pub(super) type Digest = [u64; 2];
 
 /// A slot without a digest.
 pub(super) const EMPTY: Digest = [0, 0];
 
-/// A digest as it is kept: never empty.
+/// Returns a digest as it is kept: never empty.
 #[inline]
 fn storable(digest: Digest) -> Digest {
     if digest == EMPTY { [1, 0] } else { digest }
@@ -50,12 +50,12 @@ pub(super) struct Digests<W> {
 }
 
 impl<W: ReadWords> Digests<W> {
-    /// The table in `words`, of which `used` slots are not empty.
+    /// Makes the table in `words`, of which `used` slots are not empty.
     pub(super) fn new(words: W, slots: u64, used: u64) -> Self {
         Self { words, slots, used }
     }
 
-    /// How many slots are not empty.
+    /// Returns the number of slots that are not empty.
     pub(super) fn used(&self) -> u64 {
         self.used
     }
@@ -76,8 +76,8 @@ impl<W: ReadWords> Digests<W> {
         if slot + 1 == self.slots { 0 } else { slot + 1 }
     }
 
-    /// The slot that has `digest`, or else the empty one where it belongs; `None` in a table
-    /// without an empty one.
+    /// Finds the slot that has `digest`, or else the empty one where it belongs; `None` in a table without an empty
+    /// one.
     #[inline]
     fn seek(&self, digest: Digest) -> Option<Result<u64, u64>> {
         let mut slot = self.home(digest);
@@ -111,7 +111,7 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Digests<W> {
         self.words.as_mut()[slot as usize * 2..][..2].copy_from_slice(&digest);
     }
 
-    /// Empties a slot, and moves digests behind it forward so that each can still be reached from its home
+    /// Empties a slot, and moves digests after it forward so that each can still be reached from its home
     /// (algorithm R). Ends at the next empty slot; the table always has one.
     fn empty(&mut self, mut hole: u64) {
         let mut slot = hole;
@@ -121,7 +121,7 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Digests<W> {
             if digest == EMPTY {
                 break;
             }
-            // How many slots behind its home the digest is, and how many behind the hole, around the end. If
+            // The distance of the digest from its home, and from the hole, in slots around the end. If
             // its home is at or before the hole, its search would end in the hole: it moves there.
             let distance = |from: u64| (slot + self.slots - from) % self.slots;
             if distance(self.home(digest)) >= distance(hole) {

@@ -26,12 +26,12 @@ use crate::record::KeyForm;
 /// Blocks that are looked at to measure a large filter: the rate is then known to about a hundredth of itself.
 const SAMPLED_BLOCKS: u64 = 1 << 16;
 
-/// What a filter knows besides its cells: how lines become keys.
+/// The rules by which lines become keys of a filter.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
     /// Hashes lines under the filter's key.
     pub hasher: LineHasher,
-    /// What a line is.
+    /// The rules that make bytes into lines.
     pub format: LineFormat,
     /// The form of the keys of lines.
     pub key_form: KeyForm,
@@ -67,19 +67,19 @@ pub struct Rules {
 pub struct Filter<W = Buffer> {
     pub(super) shape: Shape,
     pub(super) rules: Rules,
-    /// The cells: `shape.bytes()` bytes, and perhaps more behind them that mean nothing.
+    /// The cells: `shape.bytes()` bytes, and perhaps more after them that mean nothing.
     pub(super) words: W,
     /// Lines inserted less lines removed; of digests, how many there are.
     pub(super) keys: AtomicU64,
 }
 
 impl<W> Filter<W> {
-    /// What it looks like.
+    /// Returns its shape.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// How lines become keys.
+    /// Returns the rules by which lines become keys.
     pub fn rules(&self) -> Rules {
         self.rules
     }
@@ -89,7 +89,7 @@ impl<W> Filter<W> {
         self.keys.load(Ordering::Relaxed)
     }
 
-    /// The hash of a line under the filter's key.
+    /// Returns the hash of a line under the filter's key.
     pub(super) fn hash(&self, line: &[u8]) -> u64 {
         self.rules.hasher.hash(line)
     }
@@ -144,7 +144,7 @@ fn ask_all<C: Ask, const COUNTS: bool>(cells: &C, keys: &[C::Key], mut each: imp
 }
 
 impl<W: Words> Filter<W> {
-    /// Whether a line may have been inserted. False is certain.
+    /// Tells whether a line may have been inserted. False is certain.
     pub fn contains(&self, line: &[u8]) -> bool {
         let mut passing = Vec::with_capacity(1);
         let (lines, hashes) = ([line], [self.hash(line)]);
@@ -153,8 +153,8 @@ impl<W: Words> Filter<W> {
         !passing.is_empty()
     }
 
-    /// How often a line may have been inserted, at most: up to 15 (`counting`) or 65,535
-    /// (`spectral`), where "or more" is to be added; 0 or 1 for other kinds. 0 is certain.
+    /// Returns the most times that a line may have been inserted: up to 15 (`counting`) or 65,535 (`spectral`), where
+    /// "or more" is to be added; 0 or 1 for other kinds. 0 is certain.
     pub fn count(&self, line: &[u8]) -> u64 {
         let mut counts = Vec::with_capacity(1);
         let (lines, hashes) = ([line], [self.hash(line)]);
@@ -170,7 +170,7 @@ impl<W: Words> Filter<W> {
         census.finish()
     }
 
-    /// As [`Filter::occupancy`], of a large filter of blocks by some of them at even distances: in a few
+    /// Works as [`Filter::occupancy`], but counts only some blocks of a large filter, at even distances: in a few
     /// milliseconds, whatever its size.
     pub(crate) fn occupancy_sampled(&self) -> Occupancy {
         let blocks = self.shape.cells / BLOCK_BITS;
@@ -198,7 +198,7 @@ impl<W: Words> Filter<W> {
         }
     }
 
-    /// The indexes of the lines that may have been inserted, in order. `passing` is overwritten.
+    /// Finds the indexes of the lines that may have been inserted, in order. `passing` is overwritten.
     pub(crate) fn passing(&self, batch: Batch<'_>, passing: &mut Vec<u32>) {
         let Shape {
             kind,
@@ -217,20 +217,20 @@ impl<W: Words> Filter<W> {
         });
     }
 
-    /// How often each line may have been inserted. `counts` is overwritten.
+    /// Counts how often each line may have been inserted. `counts` is overwritten.
     pub(crate) fn counts(&self, batch: Batch<'_>, counts: &mut Vec<u64>) {
         counts.clear();
         self.ask::<_, true>(self.cells(), batch, |_, count| counts.push(count));
     }
 
-    /// The words of the cells, without what is behind them.
+    /// Returns the words of the cells, without those after them.
     pub(super) fn cells(&self) -> &[u64] {
         &self.words.words()[..(self.shape.bytes() / 8) as usize]
     }
 }
 
 impl Filter<InFile> {
-    /// As [`Filter::passing`] of a filter in memory; an error when the file cannot be read.
+    /// Works as [`Filter::passing`], but fails when the file cannot be read.
     pub(super) fn passing_in_file(
         &self,
         batch: Batch<'_>,
@@ -246,7 +246,7 @@ impl Filter<InFile> {
         })
     }
 
-    /// As [`Filter::counts`] of a filter in memory; an error when the file cannot be read.
+    /// Works as [`Filter::counts`], but fails when the file cannot be read.
     pub(super) fn counts_in_file(&self, batch: Batch<'_>, counts: &mut Vec<u64>) -> io::Result<()> {
         counts.clear();
         self.words

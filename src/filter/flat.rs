@@ -21,7 +21,7 @@ use crate::filter::cells::{Ask, Change, Put};
 use crate::filter::words::ReadWords;
 use crate::hash::{Purpose, derive, reduce};
 
-/// The cells of a key, out of `cells` (at least 1): `hashes` numbers below it, some of which may be equal.
+/// Yields the cells of a key, out of `cells` (at least 1): `hashes` numbers below it, some of which may be equal.
 #[inline]
 pub(super) fn positions(hash: u64, cells: u64, hashes: u32) -> impl Iterator<Item = u64> {
     let mut position = reduce(derive(hash, Purpose::FlatStart), cells);
@@ -56,7 +56,7 @@ pub(super) struct Bits<W> {
 }
 
 impl<W> Bits<W> {
-    /// The cells in `words`: at least one, and 1 to 64 of them for a key.
+    /// Makes the filter of the cells in `words`: at least one, and 1 to 64 of them for a key.
     pub(super) fn new(words: W, cells: u64, hashes: u32) -> Self {
         Self {
             words,

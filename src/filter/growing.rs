@@ -2,7 +2,7 @@
 //!
 //! *Owns:* when it grows, and the move. *Invariants:* no digest is lost in a move; a refused one
 //! leaves the table as it was. *Cost:* a table that is four fifths full moves into one of twice the
-//! size, for which the budget must have room beside it.
+//! size, for which the budget must have room at the same time.
 
 use crate::error::Result;
 use crate::filter::cells::{Ask, Change, Put, change_each_ahead};

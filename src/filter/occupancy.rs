@@ -1,4 +1,4 @@
-//! What follows from the cells of a filter: how full it is, and how often it will be wrong.
+//! The state of a filter's cells: how full it is, and how often it will therefore be wrong.
 //!
 //! *Owns:* counting cells, in memory or as they are read from a file, and what follows from the
 //! counts. *Invariants:* every cell is counted once. *Cost:* one pass over the words.
@@ -25,14 +25,14 @@ use crate::stats::FilterStats;
 /// Words of a block.
 const BLOCK_WORDS: usize = (BLOCK_BITS / 64) as usize;
 
-/// How far chance may move an estimate of lines, in square roots of their number. The standard deviation is
-/// about a third of that.
+/// The distance that chance may move an estimate of lines, in square roots of their number. The standard deviation is
+/// about a third of it.
 const SPREADS: f64 = 2.0;
 
 /// A filter that lets more than this share of other lines pass says little about a line.
 const USELESS_FPR: f64 = 0.5;
 
-/// What is in a filter's cells.
+/// The counts of a filter's cells, and the rates that follow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Occupancy {
     /// Cells that are not zero.
@@ -51,22 +51,22 @@ pub struct Occupancy {
     pub saturated: u64,
 }
 
-/// The share by which a number of lines that is estimated from the cells may be off, beside chance: some
+/// The share by which a number of lines that is estimated from the cells may be off, in addition to chance: some
 /// thousandths.
 const ESTIMATE_ERROR: f64 = 0.005;
 
 impl Occupancy {
-    /// Whether there are more different lines in a filter than the `planned_keys` that it was laid out
-    /// for, by more than their estimate may be off. `keys` are the lines that were inserted, repeats
-    /// included: if these are no more, it is not.
+    /// Tells whether there are more different lines in a filter than the `planned_keys` that it was laid out for, by
+    /// more than their estimate may be off. `keys` are the lines that were inserted, repeats included: if these are no
+    /// more, it is not.
     pub fn has_more_than(&self, planned_keys: u64, keys: u64) -> bool {
         let planned = planned_keys.max(1) as f64;
         keys > planned_keys
             && self.distinct > planned * (1.0 + ESTIMATE_ERROR) + SPREADS * planned.sqrt()
     }
 
-    /// The false-positive rate, 0..1, that a filter is judged by where a rate is asked for: the one that
-    /// it was laid out for, or that of its cells if that is lower or it has more lines than planned.
+    /// Returns the false-positive rate, 0..1, that a filter is judged by where a rate is asked for: the one that it was
+    /// laid out for, or that of its cells if that is lower or it has more lines than planned.
     ///
     /// The rate of the cells alone would not do: it is a measurement, and so of a filter with just as
     /// many lines as planned it is above the prediction about half of the time, by chance.
@@ -78,9 +78,9 @@ impl Occupancy {
         }
     }
 
-    /// Whether a filter deserves a warning: it has more lines than the `planned_keys` that it was laid out for,
-    /// and its rate is therefore at least a tenth above the predicted one. The number of lines is estimated,
-    /// so it counts as more only where it is above by a twentieth, and by what chance does to a small filter.
+    /// Tells whether a filter deserves a warning: it has more lines than the `planned_keys` that it was laid out for,
+    /// and its rate is therefore at least a tenth above the predicted one. The number of lines is estimated, so it
+    /// counts as more only if it is above by a twentieth, and by what chance does to a small filter.
     pub fn is_overfull(&self, shape: Shape, planned_keys: u64) -> bool {
         let planned = planned_keys.max(1);
         let more = 1.05 * planned as f64 + SPREADS * (planned as f64).sqrt();
@@ -92,8 +92,8 @@ impl Occupancy {
 }
 
 impl FilterStats {
-    /// The report of a filter with `keys` insertions. Where its cells tell that some of them were
-    /// repeats, the rate is predicted for the others.
+    /// Makes the report of a filter with `keys` insertions. If its cells show that some of them were repeats, the rate
+    /// is predicted for the others.
     pub fn of(shape: Shape, keys: u64, occupancy: &Occupancy) -> Self {
         let all = keys as f64;
         let different = if occupancy.distinct < all * (1.0 - ESTIMATE_ERROR) - SPREADS * all.sqrt()
@@ -125,7 +125,7 @@ pub(super) struct Census {
     used: u64,
     /// Counters at their top, so far.
     saturated: u64,
-    /// The number of blocks that have so many bits set, for each number of bits from 0. What follows from the fill of a
+    /// The number of blocks for each number of bits that are set, from 0. A value that follows from the fill of a
     /// block is computed once for each of these numbers, not for each of millions of blocks.
     blocks: Vec<u64>,
 }
@@ -162,7 +162,7 @@ impl Census {
         self.blocks[ones as usize] += 1;
     }
 
-    /// The sum, over all blocks, of what follows from the fill of each.
+    /// Sums `of_fill` over all blocks: a value that follows from the fill of each.
     fn over_blocks(&self, of_fill: impl Fn(f64) -> f64) -> f64 {
         let counted = (0u32..)
             .zip(&self.blocks)
@@ -191,7 +191,7 @@ impl Census {
         }
     }
 
-    /// What was counted, of the whole filter.
+    /// Returns the occupancy of the whole filter.
     pub(super) fn finish(self) -> Occupancy {
         let Shape {
             kind,
@@ -231,7 +231,7 @@ fn ones(words: &[u64]) -> u64 {
     words.iter().map(|word| u64::from(word.count_ones())).sum()
 }
 
-/// How many different keys have set the share `fill` (0..1) of m `cells` with k `hashes` each:
+/// Estimates the number of different keys that have set the share `fill` (0..1) of m `cells` with k `hashes` each:
 /// `-(m/k) ln(1 - fill)`. Infinite where all are set.
 fn keys_of(fill: f64, cells: u64, hashes: u32) -> f64 {
     -(1.0 - fill).ln() * cells as f64 / f64::from(hashes)

@@ -17,7 +17,7 @@ use crate::sys::cpu;
 const AHEAD: usize = 32;
 
 impl Blocks<&[u64]> {
-    /// The indexes of the hashes that may have been inserted, in order. `passing` is overwritten.
+    /// Finds the indexes of the hashes that may have been inserted, in order. `passing` is overwritten.
     pub(super) fn passing(&self, hashes: &[u64], passing: &mut Vec<u32>) {
         passing.clear();
         passing.resize(hashes.len(), 0);
@@ -71,8 +71,8 @@ mod avx512 {
     use crate::filter::block::FIELDS_PER_WORD;
     use crate::hash::{Purpose, derive};
 
-    /// As [`Blocks::passing`]: the indexes of the hashes that pass, at the front of `passing`, and their number.
-    /// Of the seven fields in each of two words, `first` and `more` select those that a key uses.
+    /// Works as [`Blocks::passing`]: puts the indexes of the hashes that pass at the front of `passing`, and returns
+    /// their number. Of the seven fields in each of two words, `first` and `more` select those that a key uses.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     pub(super) fn passing(filter: &Blocks<&[u64]>, hashes: &[u64], passing: &mut [u32]) -> usize {
         let first = lowest_bits(filter.hashes.min(FIELDS_PER_WORD));
@@ -86,7 +86,7 @@ mod avx512 {
         })
     }
 
-    /// Whether the block has the bits that the fields of `word` in `wanted` (lowest bit: the first field) name.
+    /// Tells whether the block has the bits that the fields of `word` in `wanted` (lowest bit: the first field) name.
     ///
     /// One lane for each field: the word of the block that it names is brought there by a permutation, and
     /// tested for the bit. The eighth lane has no field and is never wanted.
@@ -105,7 +105,7 @@ mod avx512 {
         _mm512_mask_test_epi64_mask(wanted, words, bits) == wanted
     }
 
-    /// The mask of the first `count` (0 to 8) lanes.
+    /// Returns the mask of the first `count` (0 to 8) lanes.
     fn lowest_bits(count: u32) -> u8 {
         ((1u32 << count) - 1) as u8
     }

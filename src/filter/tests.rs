@@ -23,7 +23,7 @@ fn filter(shape: Shape) -> Filter {
     Filter::new(&MemoryBudget::new(1 << 24, 0), shape, rules(1000)).unwrap()
 }
 
-/// A key is new exactly if it was not claimed to be in before, and is claimed from then on.
+/// Checks that a key is new exactly if it was not claimed to be in before, and is claimed from then on.
 fn check_news<C: Change<Key = u64>>(mut cells: C) {
     let (mut new, mut claimed) = (0, 0);
     for key in 0..600_u64 {
@@ -318,7 +318,7 @@ fn hashes(range: std::ops::Range<u64>) -> Vec<u64> {
     range.map(|i| hasher.hash(&i.to_le_bytes())).collect()
 }
 
-/// A batch of these hashes; of blocks nobody looks at the lines.
+/// Makes a batch of these hashes; of blocks nobody looks at the lines.
 fn with_batch<R>(hashes: &[u64], work: impl FnOnce(Batch<'_>) -> R) -> R {
     let lines = vec![&b""[..]; hashes.len()];
     work(Batch::new(&lines, hashes))

@@ -34,7 +34,7 @@ use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 
 impl Filter<Buffer> {
-    /// An empty filter.
+    /// Makes an empty filter.
     ///
     /// # Errors
     /// [`Error::Memory`] when the budget refuses the cells, [`Error::Usage`] for a shape that no
@@ -123,7 +123,7 @@ impl Filter<Buffer> {
         self.rules.planned_keys = self.keys();
     }
 
-    /// The table of a filter of digests.
+    /// Returns the table of a filter of digests.
     pub(super) fn growing(&mut self) -> Growing<'_> {
         Growing {
             used: self.keys.load(Ordering::Relaxed),
@@ -270,14 +270,14 @@ impl Updater<'_> {
         Ok(())
     }
 
-    /// The digests of a batch, computed before the lock is taken.
+    /// Computes the digests of a batch, before the lock is taken.
     fn digests(&self, batch: Batch<'_>) -> Vec<Digest> {
         let keys = batch.keys.iter();
         keys.map(|key| self.hasher.digest(key)).collect()
     }
 }
 
-/// The error of a kind that does not support removal.
+/// Makes the error for a kind that does not support removal.
 pub(crate) fn cannot_forget(kind: Kind) -> Error {
     Error::usage(
         format!("filter: {kind} filters do not support removal"),

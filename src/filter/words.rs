@@ -1,4 +1,4 @@
-//! Where the words of a filter are, and how one of them is read.
+//! The words of a filter, wherever they are, and the ways to read one of them.
 //!
 //! *Owns:* the traits of what has words, and words that are read from a file one cache line at a
 //! time: for a filter that is larger than the memory that may be used. *Invariants:* words do not
@@ -19,7 +19,7 @@ use crate::sys::cpu;
 
 /// Words that are in memory.
 pub trait Words: private::Sealed {
-    /// All words, and perhaps some behind them.
+    /// Returns all words, and perhaps some after them.
     #[doc(hidden)]
     fn words(&self) -> &[u64];
 }
@@ -41,10 +41,10 @@ pub(super) const LINE_WORDS: usize = 8;
 
 /// Words that can be read one by one.
 pub(super) trait ReadWords {
-    /// A word.
+    /// Reads a word.
     fn word(&self, index: usize) -> u64;
 
-    /// The words of the line that begins at `start`, a multiple of [`LINE_WORDS`].
+    /// Reads the words of the line that begins at `start`, a multiple of [`LINE_WORDS`].
     fn line(&self, start: usize) -> [u64; LINE_WORDS];
 
     /// Fetches the memory that a word is in ahead of its use. May do nothing.
@@ -74,7 +74,7 @@ impl<W: AsRef<[u64]>> ReadWords for W {
 #[derive(Debug)]
 pub struct InFile {
     pub(super) file: File,
-    /// Where the words begin in the file, in bytes.
+    /// The byte of the file at which the words begin.
     pub(super) offset: u64,
     /// Their size in bytes, a multiple of 8.
     pub(super) bytes: u64,
@@ -84,7 +84,7 @@ impl InFile {
     /// Calls `work` with the words.
     ///
     /// # Errors
-    /// The first failure of reading. What `work` has computed is then wrong, and is dropped: words that cannot
+    /// The first failure of reading. The result of `work` is then wrong, and is dropped: words that cannot
     /// be read look like zeros to it.
     pub(super) fn read<R>(&self, work: impl FnOnce(&FileWords<'_>) -> R) -> io::Result<R> {
         let words = FileWords {
@@ -108,7 +108,7 @@ pub(super) struct FileWords<'a> {
 }
 
 impl FileWords<'_> {
-    /// Reads the line that begins at word `start`; what lies behind the last word is 0.
+    /// Reads the line that begins at word `start`; words after the last one are 0.
     fn read_line(&self, start: usize) -> io::Result<[u64; LINE_WORDS]> {
         let mut line = [0u64; LINE_WORDS];
         let from = start as u64 * 8;

@@ -20,7 +20,7 @@ use std::arch::x86_64::{
 
 use crate::hash::state::{PACKET, Start, ZIPPER};
 
-/// Whether this form can run here.
+/// Tells whether this form can run here.
 pub(super) fn is_available() -> bool {
     is_x86_feature_detected!("avx2")
 }
@@ -52,7 +52,7 @@ impl State {
         }
     }
 
-    /// The hash of `line`, from this state before its first packet.
+    /// Hashes `line`, from this state before its first packet.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn hash(mut self, line: &[u8]) -> u64 {
@@ -102,7 +102,7 @@ impl State {
     }
 }
 
-/// A tail (1 to 31 bytes) as a packet, in the order of bytes that the hash defines:
+/// Loads a tail (1 to 31 bytes) as a packet, in the order of bytes that the hash defines:
 ///
 /// ```text
 ///  16 bytes or more   bytes 0 to 15: the first 16   bytes 16 to 27: whole words    28 to 31: the last 4
@@ -119,7 +119,7 @@ fn tail_packet(tail: &[u8]) -> __m256i {
         let high = _mm_insert_epi32::<3>(whole_words(high), last);
         return _mm256_set_m128i(high, load_half(low));
     }
-    // The one to three bytes behind the last whole word of 32 bits.
+    // The one to three bytes after the last whole word of 32 bits.
     let rest = &tail[tail.len() & !3..];
     let last = match rest {
         [] => 0,
@@ -131,7 +131,7 @@ fn tail_packet(tail: &[u8]) -> __m256i {
     _mm256_set_m128i(_mm_cvtsi64_si128(last), whole_words(tail))
 }
 
-/// As many whole 32-bit words as `bytes` (at most 15) has; the others are 0.
+/// Loads the whole 32-bit words of `bytes` (at most 15); the others are 0.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn whole_words(bytes: &[u8]) -> __m128i {
@@ -165,14 +165,14 @@ fn load_half(bytes: &[u8; 16]) -> __m128i {
     }
 }
 
-/// Four words as a register, the first in the lowest lane.
+/// Loads four words into a register, the first in the lowest lane.
 #[target_feature(enable = "avx2")]
 fn lanes(words: &[u64; 4]) -> __m256i {
     let [a, b, c, d] = words.map(|word| word as i64);
     _mm256_setr_epi64x(a, b, c, d)
 }
 
-/// The bytes of each pair of lanes in the order of [`ZIPPER`].
+/// Puts the bytes of each pair of lanes in the order of [`ZIPPER`].
 #[inline]
 #[target_feature(enable = "avx2")]
 fn zipped(words: __m256i) -> __m256i {
@@ -180,7 +180,7 @@ fn zipped(words: __m256i) -> __m256i {
     _mm256_shuffle_epi8(words, _mm256_setr_epi64x(low, high, low, high))
 }
 
-/// The 128-bit halves exchanged, and in each 64-bit lane its 32-bit halves.
+/// Exchanges the 128-bit halves, and in each 64-bit lane its 32-bit halves.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn swapped(words: __m256i) -> __m256i {

@@ -41,7 +41,7 @@ const IN_STEP: usize = 2 * PAIRS;
 /// A line of more bytes than this is hashed alone, so that the others of its group do not wait for it.
 const MOST_IN_STEP: usize = 1024;
 
-/// Whether this form can run here.
+/// Tells whether this form can run here.
 pub(super) fn is_available() -> bool {
     cpu::has_avx512() && is_x86_feature_detected!("avx512vbmi") && avx2::is_available()
 }
@@ -77,7 +77,7 @@ pub(super) fn hash(key: [u64; 4], lines: &[&[u8]], hashes: &mut Vec<u64>) {
     }
 }
 
-/// The indexes of the lines by their number of packets, so that lines that go in step have similar lengths;
+/// Orders the indexes of the lines by their number of packets, so that lines that go in step have similar lengths;
 /// `None` where all have the same number. A counting sort, which takes one pass to count and one to place.
 fn by_packets(lines: &[&[u8]]) -> Option<Vec<u32>> {
     // The last place is for all that are hashed alone.
@@ -106,7 +106,7 @@ fn by_packets(lines: &[&[u8]]) -> Option<Vec<u32>> {
     Some(order)
 }
 
-/// Eight lines: in step, unless one of them is too long for that.
+/// Hashes eight lines: in step, unless one of them is too long for that.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn hash_group(key: [u64; 4], start: Pair, group: &[&[u8]; IN_STEP]) -> [u64; IN_STEP] {
@@ -118,7 +118,7 @@ fn hash_group(key: [u64; 4], start: Pair, group: &[&[u8]; IN_STEP]) -> [u64; IN_
     std::array::from_fn(|line| hashes[line])
 }
 
-/// Eight lines of at most [`MOST_IN_STEP`] bytes through the hash, packet by packet.
+/// Hashes eight lines of at most [`MOST_IN_STEP`] bytes, packet by packet.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn hash_in_step(start: Pair, lines: &[&[u8]; IN_STEP]) -> [u64; IN_STEP] {
@@ -168,7 +168,7 @@ struct Pair {
 /// The mask of both lines of a pair: a bit for each 64-bit lane.
 const BOTH: __mmask8 = 0xff;
 
-/// The mask of the lines of a pair for which the argument is true.
+/// Returns the mask of the lines of a pair for which the argument is true.
 #[inline]
 fn mask(first: bool, second: bool) -> __mmask8 {
     (u8::from(first) * 0x0f) | (u8::from(second) * 0xf0)
@@ -217,7 +217,7 @@ impl Pair {
         self.update(packet, mask(first > 0, second > 0));
     }
 
-    /// The hashes of the two lines: lane 0 of the sum of the state, in each half.
+    /// Returns the hashes of the two lines: lane 0 of the sum of the state, in each half.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
     fn finish(&self) -> [u64; 2] {
@@ -233,11 +233,11 @@ impl Pair {
     }
 }
 
-/// How the bytes of a tail of one length are ordered in its packet.
+/// The order of the bytes of a tail of one length in its packet.
 struct TailOrder {
     /// For each byte of the packet, the byte of the tail that it is.
     sources: [u8; PACKET],
-    /// Which bytes of the packet have a source, lowest bit first; the others are 0.
+    /// The bytes of the packet that have a source, lowest bit first; the others are 0.
     mask: u32,
 }
 
@@ -258,9 +258,9 @@ const fn tail_orders() -> [TailOrder; PACKET] {
     orders
 }
 
-/// The order for a tail of `length` bytes. Whole 32-bit words keep their place. What is left over goes to
-/// the last word of the packet where the tail has 16 bytes or more (the last four bytes, even those that are
-/// in a whole word already), else to the third 64-bit lane (first, middle and last of up to three bytes).
+/// Returns the order for a tail of `length` bytes. Whole 32-bit words keep their place. Bytes that are left over go to
+/// the last word of the packet where the tail has 16 bytes or more (the last four bytes, even those that are in a whole
+/// word already), else to the third 64-bit lane (first, middle and last of up to three bytes).
 const fn tail_order(length: usize) -> TailOrder {
     let mut order = TailOrder {
         sources: [0; PACKET],
@@ -291,7 +291,7 @@ const fn tail_order(length: usize) -> TailOrder {
     order
 }
 
-/// The tail of a line as a packet.
+/// Loads the tail of a line as a packet.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn tail_packet(line: &[u8]) -> __m256i {
@@ -311,7 +311,7 @@ fn tail_packet(line: &[u8]) -> __m256i {
     _mm256_maskz_permutexvar_epi8(order.mask, sources, bytes)
 }
 
-/// Packet `number` of a line that has it.
+/// Loads packet `number` of a line that has it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn packet(line: &[u8], number: usize) -> __m256i {
@@ -323,7 +323,7 @@ fn packet(line: &[u8], number: usize) -> __m256i {
     }
 }
 
-/// Packet `number` of a line, or zeros where the line has fewer whole packets.
+/// Loads packet `number` of a line, or zeros where the line has fewer whole packets.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn packet_or_zeros(line: &[u8], number: usize) -> __m256i {
@@ -336,21 +336,21 @@ fn packet_or_zeros(line: &[u8], number: usize) -> __m256i {
     }
 }
 
-/// Two packets as the halves of a register, the first in the low one.
+/// Joins two packets as the halves of a register, the first in the low one.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn both(first: __m256i, second: __m256i) -> __m512i {
     _mm512_inserti64x4::<1>(_mm512_castsi256_si512(first), second)
 }
 
-/// The same four words in both halves of a register, lowest lane first.
+/// Loads the same four words into both halves of a register, lowest lane first.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn twice(words: &[u64; 4]) -> __m512i {
     let [a, b, c, d] = words.map(|word| word as i64);
     _mm512_broadcast_i64x4(_mm256_set_epi64x(d, c, b, a))
 }
 
-/// The bytes of each pair of lanes in the order of [`ZIPPER`].
+/// Puts the bytes of each pair of lanes in the order of [`ZIPPER`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn zipped(words: __m512i) -> __m512i {
@@ -358,7 +358,7 @@ fn zipped(words: __m512i) -> __m512i {
     _mm512_shuffle_epi8(words, _mm512_set4_epi64(high, low, high, low))
 }
 
-/// In each half of the register its halves exchanged, and in each 64-bit lane its halves.
+/// Exchanges the halves of each half of the register, and in each 64-bit lane its halves.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn swapped(words: __m512i) -> __m512i {

@@ -1,4 +1,4 @@
-//! Which form of `HighwayHash` the processor runs.
+//! The form of `HighwayHash` that the processor runs.
 //!
 //! *Owns:* the choice between three forms of one function. *Invariants:* all forms give the same
 //! hash; a form is chosen only where the processor was found to have its instructions. *Cost:* one choice per
@@ -18,12 +18,12 @@ pub(super) enum Kernel {
     /// One line after the other, in one loop.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// What the crate `highway` has for the processor; also the form for a single line.
+    /// The form that the crate `highway` has for the processor; also the form for a single line.
     Crate,
 }
 
 impl Kernel {
-    /// The forms that can run here, the fastest first. Never empty.
+    /// Returns the forms that can run here, the fastest first. Never empty.
     pub(super) fn all() -> Vec<Self> {
         let mut kernels = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -39,7 +39,7 @@ impl Kernel {
         kernels
     }
 
-    /// The fastest form that can run here.
+    /// Returns the fastest form that can run here.
     pub(super) fn fastest() -> Self {
         Self::all()[0]
     }

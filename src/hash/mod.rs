@@ -59,7 +59,7 @@ use highway::{HighwayHash, HighwayHasher, Key};
 use self::kernel::Kernel;
 use crate::error::{Error, Result};
 
-/// Where the key of a run comes from.
+/// The source of the key of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum HashKey {
@@ -72,7 +72,7 @@ pub enum HashKey {
     /// For tests: all lines share bucket 0 on the first `levels` split levels.
     #[doc(hidden)]
     OneBucket {
-        /// How many split levels send every line to bucket 0.
+        /// Number of split levels that send every line to bucket 0.
         levels: u32,
     },
     /// For tests: every line has the same hash.
@@ -88,7 +88,7 @@ pub struct ParseKeyError;
 impl FromStr for HashKey {
     type Err = ParseKeyError;
 
-    /// A fixed key: 64 hexadecimal digits, four words with their highest digit first.
+    /// Parses a fixed key: 64 hexadecimal digits, four words with their highest digit first.
     fn from_str(text: &str) -> std::result::Result<Self, ParseKeyError> {
         if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(ParseKeyError);
@@ -102,24 +102,24 @@ impl FromStr for HashKey {
     }
 }
 
-/// What a derived value is for. Each purpose has an odd multiplier of its own.
+/// The purpose of a derived value. Each has an odd multiplier of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Which block of a filter.
+    /// The block of a filter.
     FilterBlock,
-    /// Which bits of that block: the first seven, 9 bits of the word each.
+    /// The bits of that block: the first seven, 9 bits of the word each.
     FilterBits,
-    /// Which bits of that block: the eighth to the fourteenth.
+    /// The bits of that block: the eighth to the fourteenth.
     MoreFilterBits,
     /// The first cell of a flat filter.
     FlatStart,
     /// The distance to its next one.
     FlatStep,
-    /// Which slot of a set's table.
+    /// The slot of a set's table.
     Slot,
     /// The tag kept in that slot, which spares most comparisons with other lines.
     Tag,
-    /// Which shard of a set that several threads build.
+    /// The shard of a set that several threads build.
     Shard,
     /// The value of a line in a sketch, which keeps the smallest ones.
     Sketch,
@@ -159,8 +159,8 @@ const LEVEL_MULTIPLIERS: [u64; MAX_LEVELS as usize] = [
     0x8eb4_4a87_6858_1511,
 ];
 
-/// How many split levels there are. Eight levels of only 8 buckets each already divide by 2^24;
-/// what is still together then has equal hashes and is worked through in pieces.
+/// The number of split levels. Eight levels of only 8 buckets each already divide by 2^24; lines that are still
+/// together then have equal hashes and are worked through in pieces.
 pub const MAX_LEVELS: u32 = 8;
 
 /// Hashes lines under the key of one run. Cheap to copy: the key and a note of what the processor
@@ -171,12 +171,12 @@ pub struct LineHasher {
     kernel: Kernel,
     /// Levels below this one send everything to bucket 0; other than 0 in tests only.
     weak_levels: u32,
-    /// Every hash is 0; in tests only.
+    /// True if every hash is 0; in tests only.
     constant: bool,
 }
 
 impl LineHasher {
-    /// A hasher for one run.
+    /// Makes a hasher for one run.
     ///
     /// # Errors
     /// [`Error::Machine`] when the system gives no random bytes.
@@ -194,7 +194,7 @@ impl LineHasher {
         Ok(hasher)
     }
 
-    /// A hasher with a known key. See [`HashKey::Fixed`] for when that is wise.
+    /// Makes a hasher with a known key. See [`HashKey::Fixed`] for when that is wise.
     pub fn with_key(key: [u64; 4]) -> Self {
         Self {
             key,
@@ -204,7 +204,7 @@ impl LineHasher {
         }
     }
 
-    /// The hash of one line: the same as [`LineHasher::hash_batch`] gives, but slower.
+    /// Hashes one line: the result is the same as that of [`LineHasher::hash_batch`], but comes more slowly.
     pub fn hash(&self, line: &[u8]) -> u64 {
         if self.constant {
             return 0;
@@ -212,12 +212,12 @@ impl LineHasher {
         HighwayHasher::new(Key(self.key)).hash64(line)
     }
 
-    /// The key: the file of a filter stores it.
+    /// Returns the key: the file of a filter stores it.
     pub(crate) fn key(&self) -> [u64; 4] {
         self.key
     }
 
-    /// A digest of 128 bits of one line: `HighwayHash` with its 128-bit finish, low word first. Its words are
+    /// Returns a digest of 128 bits of one line: `HighwayHash` with its 128-bit finish, low word first. Its words are
     /// not those of [`LineHasher::hash`].
     pub(crate) fn digest(&self, line: &[u8]) -> [u64; 2] {
         HighwayHasher::new(Key(self.key)).hash128(line)
@@ -230,7 +230,7 @@ impl LineHasher {
         self.hash_more(lines, hashes);
     }
 
-    /// As [`LineHasher::hash_batch`], behind what is in `hashes`.
+    /// Works as [`LineHasher::hash_batch`], but adds to the end of `hashes`.
     pub(crate) fn hash_more(&self, lines: &[&[u8]], hashes: &mut Vec<u64>) {
         if self.constant {
             hashes.resize(hashes.len() + lines.len(), 0);
@@ -239,7 +239,7 @@ impl LineHasher {
         self.kernel.hash(self.key, lines, hashes);
     }
 
-    /// The bucket, 0 to `buckets - 1`, of a hash among `buckets` (at least 1) on split level `level` (below
+    /// Returns the bucket, 0 to `buckets - 1`, of a hash among `buckets` (at least 1) on split level `level` (below
     /// [`MAX_LEVELS`]). The hashes of a bucket are one of N equal ranges of the derived word.
     #[inline]
     pub fn bucket(&self, hash: u64, level: u32, buckets: u32) -> u32 {
@@ -251,8 +251,8 @@ impl LineHasher {
     }
 }
 
-/// A 64-bit word for one purpose, independent for practical ends of the words for the others. Equal hashes
-/// give equal words for each purpose: no derived value can separate two lines that collide.
+/// Returns a 64-bit word for one purpose, independent for practical ends of the words for the others. Equal hashes give
+/// equal words for each purpose: no derived value can separate two lines that collide.
 #[inline]
 pub(crate) fn derive(hash: u64, purpose: Purpose) -> u64 {
     remix(hash, purpose.multiplier())
@@ -265,14 +265,14 @@ pub(crate) fn reduce(word: u64, range: u64) -> u64 {
     ((u128::from(word) * u128::from(range)) >> 64) as u64
 }
 
-/// Folded multiplication: every bit of the result depends on every bit of the hash.
+/// Mixes by folded multiplication: every bit of the result depends on every bit of the hash.
 #[inline]
 fn remix(hash: u64, odd: u64) -> u64 {
     let product = u128::from(hash) * u128::from(odd);
     (product as u64) ^ ((product >> 64) as u64)
 }
 
-/// A key from the system's random source.
+/// Draws a key from the system's random source.
 ///
 /// # Errors
 /// [`Error::Machine`] when the source is not available.

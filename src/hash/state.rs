@@ -1,4 +1,4 @@
-//! What the vector forms of `HighwayHash` have in common: its constants.
+//! The constants that the vector forms of `HighwayHash` have in common.
 //!
 //! *Owns:* the state before the first packet, and the order of bytes of one step.
 //!
@@ -32,7 +32,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// The state for `key`: constants of the definition, the key in `v0`, and in `v1` with the halves of its
+    /// Makes the state for `key`: constants of the definition, the key in `v0`, and in `v1` with the halves of its
     /// words exchanged.
     pub(super) fn new(key: [u64; 4]) -> Self {
         let mul0 = [
@@ -56,6 +56,6 @@ impl Start {
     }
 }
 
-/// How the update mixes the bytes of two neighboring 64-bit lanes: for each byte, lowest first, the number (0
-/// to 15) of the byte it comes from. The first word is for the lower lane.
+/// The order in which the update mixes the bytes of two neighboring 64-bit lanes: for each byte, lowest first, the
+/// number (0 to 15) of the byte it comes from. The first word is for the lower lane.
 pub(super) const ZIPPER: (i64, i64) = (0x000f_010e_0502_0c03, 0x0708_0609_0d0a_040b);

@@ -1,7 +1,7 @@
 //! The memory budget: who holds how much.
 //!
 //! *Owns:* [`MemoryBudget`], which grants every allocation that grows with the input (as a
-//! [`Buffer`](crate::memory::buffer::Buffer)). What does not grow with the input (code, stacks, a few
+//! [`Buffer`](crate::memory::buffer::Buffer)). Memory that does not grow with the input (code, stacks, a few
 //! kilobytes per thread) is not asked for here; the planner subtracts it from the process's limit
 //! beforehand.
 //!
@@ -41,7 +41,7 @@ pub struct MemoryBudget {
 struct Inner {
     /// Bytes that may be reserved at a time. It never changes.
     limit: u64,
-    /// Bytes that the process needs beside this budget: code, stacks, and for a share what its parent has
+    /// Bytes that the process needs in addition to this budget: code, stacks, and for a share what its parent has
     /// besides. Only for saying in an error how much would have been enough.
     beside: u64,
     ledger: Mutex<Ledger>,
@@ -49,7 +49,7 @@ struct Inner {
     _parent: Option<Reservation>,
 }
 
-/// What the lock protects.
+/// The reservations, which the lock protects.
 #[derive(Debug, Default)]
 struct Ledger {
     /// Bytes reserved now: the sum over the consumers, at most the limit.
@@ -60,7 +60,7 @@ struct Ledger {
     consumers: BTreeMap<&'static str, Consumer>,
 }
 
-/// What one named consumer holds and held at most, in bytes. Reservations of one name count together.
+/// The bytes that one named consumer holds and held at most. Reservations of one name count together.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Consumer {
     used: u64,
@@ -68,7 +68,7 @@ struct Consumer {
 }
 
 impl MemoryBudget {
-    /// A budget of `limit_bytes`, in a process that needs `beside_bytes` for everything else.
+    /// Makes a budget of `limit_bytes`, in a process that needs `beside_bytes` for everything else.
     pub fn new(limit_bytes: u64, beside_bytes: u64) -> Self {
         Self::build(limit_bytes, beside_bytes, None)
     }
@@ -92,7 +92,7 @@ impl MemoryBudget {
     /// [`Error::Memory`] when there is not that much left.
     pub fn split_off(&self, consumer: &'static str, bytes: u64) -> Result<Self> {
         let reservation = self.reserve(consumer, bytes)?;
-        // What the rest of this budget may take counts as outside the share. So an error of the share names a
+        // The rest of this budget counts as outside the share. So an error of the share names a
         // limit for the process, not one for the share.
         let beside = self.inner.beside + self.inner.limit.saturating_sub(bytes);
         Ok(Self::build(bytes, beside, Some(reservation)))
@@ -108,7 +108,7 @@ impl MemoryBudget {
         Ok(reservation)
     }
 
-    /// A reservation without bytes for `consumer`, which may grow.
+    /// Makes a reservation without bytes for `consumer`, which may grow.
     pub fn reserve_nothing(&self, consumer: &'static str) -> Reservation {
         Reservation {
             budget: self.clone(),
@@ -117,23 +117,23 @@ impl MemoryBudget {
         }
     }
 
-    /// The limit in bytes.
+    /// Returns the limit in bytes.
     pub fn limit_bytes(&self) -> u64 {
         self.inner.limit
     }
 
-    /// What is not reserved at this moment, in bytes. Another thread may reserve it in the next: use the answer
-    /// for sizing, and be prepared for a refusal.
+    /// Returns the bytes that are not reserved at this moment. Another thread may reserve them in the next: use the
+    /// answer for sizing, and be prepared for a refusal.
     pub fn available_bytes(&self) -> u64 {
         self.inner.limit - self.ledger().used
     }
 
-    /// The most that was reserved at one time, in bytes.
+    /// Returns the most bytes that were reserved at one time.
     pub fn peak_bytes(&self) -> u64 {
         self.ledger().peak
     }
 
-    /// Each consumer's peak in bytes, by name. Peaks of different consumers may be of different moments. A
+    /// Returns each consumer's peak in bytes, by name. Peaks of different consumers may be of different moments. A
     /// share counts in full from when it was split off.
     pub fn peaks(&self) -> Vec<(&'static str, u64)> {
         self.ledger()
@@ -151,13 +151,13 @@ impl MemoryBudget {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The error of refusing `bytes` to `consumer`, for a caller that knows without asking that there is no
-    /// room. Reserves nothing.
+    /// Makes the error of refusing `bytes` to `consumer`, for a caller that knows without asking that there is no room.
+    /// Reserves nothing.
     pub(crate) fn refusal(&self, consumer: &'static str, bytes: u64) -> Error {
         self.refuse(consumer, bytes, self.ledger().used)
     }
 
-    /// The error, with `used` of the ledger. Must not lock it: [`MemoryBudget::take`] has it locked.
+    /// Makes the error, with `used` of the ledger. Must not lock it: [`MemoryBudget::take`] has it locked.
     fn refuse(&self, consumer: &'static str, bytes: u64, used: u64) -> Error {
         Error::Memory {
             consumer,
@@ -207,12 +207,12 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// The budget that granted it.
+    /// Returns the budget that granted it.
     pub(crate) fn budget(&self) -> &MemoryBudget {
         &self.budget
     }
 
-    /// The bytes that it holds.
+    /// Returns the bytes that it holds.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -34,7 +34,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// `bytes` of memory, rounded up to whole pages.
+    /// Makes a buffer of `bytes`, rounded up to whole pages.
     ///
     /// # Errors
     /// [`Error::Memory`] when the budget refuses, [`Error::Machine`] when the system does.
@@ -46,8 +46,7 @@ impl Buffer {
         Ok(Self { map, reservation })
     }
 
-    /// As [`Buffer::new`], on huge pages where the system has them: for memory that is accessed at
-    /// random.
+    /// Works as [`Buffer::new`], but on huge pages where the system has them: for memory that is accessed at random.
     ///
     /// # Errors
     /// As [`Buffer::new`].
@@ -87,7 +86,7 @@ impl Buffer {
         mapped
     }
 
-    /// Gives everything behind the first `bytes` (rounded up to whole pages) back to the system and
+    /// Gives everything after the first `bytes` (rounded up to whole pages) back to the system and
     /// the budget.
     ///
     /// # Errors
@@ -117,17 +116,17 @@ impl Buffer {
         moved.map_err(|error| refused(bytes, &error))
     }
 
-    /// The budget that granted it.
+    /// Returns the budget that granted it.
     pub(crate) fn budget(&self) -> &MemoryBudget {
         self.reservation.budget()
     }
 
-    /// The buffer as 64-bit words. Pages are whole words, so no byte is left out.
+    /// Returns the buffer as 64-bit words. Pages are whole words, so no byte is left out.
     pub fn words(&self) -> &[u64] {
         bytemuck::cast_slice(&self.map)
     }
 
-    /// The buffer as 64-bit words, to be written.
+    /// Returns the buffer as 64-bit words, to be written.
     pub fn words_mut(&mut self) -> &mut [u64] {
         bytemuck::cast_slice_mut(&mut self.map)
     }
@@ -152,7 +151,7 @@ pub(crate) fn round_up(bytes: u64, unit: u64) -> u64 {
     bytes.saturating_add(unit - 1) & !(unit - 1)
 }
 
-/// The error of a system that refuses memory which the budget has granted.
+/// Makes the error of a system that refuses memory which the budget has granted.
 fn refused(bytes: u64, error: &std::io::Error) -> Error {
     Error::Machine {
         what: format!("memory: the system refused {bytes} bytes: {error}"),

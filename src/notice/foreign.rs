@@ -1,11 +1,11 @@
-//! What an input may be instead of plain lines.
+//! The kinds of input that are not plain lines.
 //!
 //! *Owns:* the kinds that are told apart, and what messages say of each: what it seems to be, and what to do.
 //! *Invariants:* a kind is a guess from the first bytes; the bytes are read as lines all the same.
 
 use std::fmt;
 
-/// What is not plain text, by the first bytes of its decoded data and its name.
+/// A kind of data that is not plain text, by the first bytes of the decoded data and its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Foreign {
@@ -25,7 +25,7 @@ pub enum Foreign {
     MixedLineEnds,
     /// A page in HTML or a document in XML.
     Markup,
-    /// Fields behind a line that tells Excel what separates them, such as `sep=;`.
+    /// Fields after a line that tells Excel what separates them, such as `sep=;`.
     DelimiterNote,
     /// A tar archive.
     Tar,
@@ -119,7 +119,7 @@ impl Foreign {
         }
     }
 
-    /// The same for what is no text.
+    /// Words the kinds of data that are no text.
     fn words_of_data(self) -> (&'static str, &'static str) {
         match self {
             Self::Tar => (
@@ -178,7 +178,7 @@ impl Foreign {
         }
     }
 
-    /// The same for what is compressed.
+    /// Words the kinds of compressed data.
     fn words_of_compressed(self) -> (&'static str, &'static str) {
         match self {
             Self::Compressed => (
@@ -230,7 +230,7 @@ impl Foreign {
         self.words().0
     }
 
-    /// True if its lines are no lines of a text, so that it is the likely reason where no field has a name, or no
+    /// Tells whether its lines are no lines of a text, so that it is the likely reason where no field has a name, or no
     /// record a key.
     pub(crate) fn explains_errors(self) -> bool {
         !matches!(

@@ -38,7 +38,7 @@ pub enum Notice {
     Foreign {
         /// The input.
         input: PathBuf,
-        /// What it seems to be.
+        /// The kind of data that it seems to be.
         kind: Foreign,
     },
     /// Records of an input have no key, and were left out as asked for.
@@ -52,7 +52,7 @@ pub enum Notice {
     NullRows {
         /// The input.
         input: PathBuf,
-        /// How many.
+        /// The number of these rows.
         count: u64,
     },
     /// Zeros, line ends or blanks follow the last member of a gzip file, and were passed over.

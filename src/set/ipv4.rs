@@ -32,8 +32,8 @@ const REGIONS: usize = 256;
 /// The bits of an address below its region: 32 - 8.
 const REGION_SHIFT: u32 = 24;
 
-/// The number of an address, its first byte highest; `None` for a line that is no address. Two lines with
-/// the same number have the same bytes, so comparing numbers is as exact as comparing lines.
+/// Parses the number of an address, its first byte highest; `None` for a line that is no address. Two lines with the
+/// same number have the same bytes, so comparing numbers is as exact as comparing lines.
 #[inline]
 pub(crate) fn parse(line: &[u8]) -> Option<u32> {
     // The standard parser refuses leading zeros and anything longer than 255.255.255.255.
@@ -53,7 +53,7 @@ pub(crate) struct AddressSet {
 }
 
 impl AddressSet {
-    /// An empty set: new buffers are zeroed.
+    /// Makes an empty set: new buffers are zeroed.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] when `budget` has less than [`BITMAP_BYTES`] left.
@@ -74,7 +74,7 @@ impl AddressSet {
         })
     }
 
-    /// Whether an address is in the set.
+    /// Tells whether an address is in the set.
     pub(crate) fn contains(&self, address: u32) -> bool {
         self.with_word(address, |word, bit| *word & bit != 0)
     }

@@ -34,9 +34,9 @@ pub(crate) struct ShardedSet {
 }
 
 impl ShardedSet {
-    /// An empty set, prepared for about `lines` lines of `line_bytes` on average, if the budget has room for
-    /// that many. If it has not, the set can only fit if most of these are repeats: then it is
-    /// prepared for few lines, and grows with those that come.
+    /// Makes an empty set, prepared for about `lines` lines of `line_bytes` on average, if the budget has room for that
+    /// many. If it has not, the set can only fit if most of these are repeats: then it is prepared for few lines, and
+    /// grows with those that come.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] when the budget has no room for the smallest shards.
@@ -96,7 +96,7 @@ impl ShardedSet {
         Ok(())
     }
 
-    /// About how many lines of `line_bytes` on average a set of `bytes` bytes holds.
+    /// Estimates the number of lines of `line_bytes` on average that a set of `bytes` bytes holds.
     pub(crate) fn most_lines(bytes: u64, line_bytes: u64, kept: Kept) -> u64 {
         // Each shard takes whole pages, and has room to be larger than the mean; see `new`.
         let shards = SHARDS as u64;
@@ -158,9 +158,9 @@ impl ShardedSet {
         Ok(())
     }
 
-    /// Hands `each` the `indexes` of a batch, in any order, each with what is kept of its line; the mark is 0 for a line
-    /// that is not in the set. Any thread may call it, with a `scatter` of its own. `each` runs with a shard locked and
-    /// must not use this set.
+    /// Hands `each` the `indexes` of a batch, in any order, each with what is kept of its line; the mark is 0 for a
+    /// line that is not in the set. Any thread may call it, with a `scatter` of its own. `each` runs with a shard
+    /// locked and must not use this set.
     ///
     /// # Errors
     /// What `each` reports.

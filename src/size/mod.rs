@@ -20,7 +20,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is not {expected}")]
 pub struct ParseSizeError {
-    /// What was given.
+    /// The text that was given.
     text: String,
     /// One of the formats below.
     expected: &'static str,
@@ -44,7 +44,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// The bytes that this size stands for, rounded down, given what `100%` is.
+    /// Returns the bytes that this size stands for, rounded down, given what `100%` is.
     pub fn of(self, base_bytes: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
@@ -230,7 +230,7 @@ impl fmt::Display for Scaled {
 }
 
 /// Splits `1.5GiB` into `1.5` and `GiB`, without spaces around either; the exponent of `5e9` stays with the
-/// number. An `e` without digits behind it begins the unit.
+/// number. An `e` without digits after it begins the unit.
 fn split_unit(text: &str) -> (&str, &str) {
     let text = text.trim();
     let is_number = |c: char| c.is_ascii_digit() || c == '.';
@@ -247,7 +247,7 @@ fn split_unit(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// Bytes of a unit; `None` for one that does not exist. An empty unit is a byte.
+/// Returns the bytes of a unit; `None` for one that does not exist. An empty unit is a byte.
 fn unit_factor(unit: &str) -> Option<u64> {
     let upper = unit.to_ascii_uppercase();
     let (letter, base) = match upper.as_str() {
@@ -264,7 +264,7 @@ fn unit_factor(unit: &str) -> Option<u64> {
     base.checked_pow(power as u32)
 }
 
-/// The product, rounded to whole bytes; `None` where it is not a number or past 2^64. A whole number is
+/// Returns the product, rounded to whole bytes; `None` where it is not a number or past 2^64. A whole number is
 /// multiplied as such: a float would lose its low digits beyond 2^53.
 fn scaled(number: &str, factor: u64) -> Option<u64> {
     if let Ok(whole) = number.parse::<u64>() {
@@ -274,7 +274,7 @@ fn scaled(number: &str, factor: u64) -> Option<u64> {
     (value < u64::MAX as f64).then_some(value.round() as u64)
 }
 
-/// `number` times ten to the power of `zeros`, exactly; `None` if that is not whole or past 2^64. Works on the
+/// Returns `number` times ten to the power of `zeros`, exactly; `None` if that is not whole or past 2^64. Works on the
 /// digits as text: the decimal places, without trailing zeros, use up zeros of the power.
 fn whole(number: &str, zeros: u32) -> Option<u64> {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
@@ -290,7 +290,7 @@ fn whole(number: &str, zeros: u32) -> Option<u64> {
     }
 }
 
-/// A finite number that is 0 or more.
+/// Parses a finite number that is 0 or more.
 fn positive(text: &str) -> Option<f64> {
     text.trim()
         .parse::<f64>()
@@ -298,7 +298,7 @@ fn positive(text: &str) -> Option<f64> {
         .filter(|v| v.is_finite() && *v >= 0.0)
 }
 
-/// The error for `text`, which is not `expected`.
+/// Makes the error for `text`, which is not `expected`.
 fn error(text: &str, expected: &'static str) -> ParseSizeError {
     ParseSizeError {
         text: text.to_owned(),

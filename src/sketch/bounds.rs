@@ -1,4 +1,4 @@
-//! How far an estimate from a sample can be from the true number.
+//! The distance that an estimate from a sample can have from the true number.
 //!
 //! *Owns:* [`Bounds`], and the two kinds of them that sketches need. *Invariants:* the truth is between
 //! the bounds in at least [`CONFIDENCE`] of all samples, and below or above them in at most half of the
@@ -18,9 +18,9 @@
 
 use serde::Serialize;
 
-/// How often the truth is between the bounds, at least.
+/// The share of samples in which the truth is between the bounds, at least.
 pub(crate) const CONFIDENCE: f64 = 0.99;
-/// How often it is above them, and how often below, at most.
+/// The share of samples in which it is above them, and of those in which it is below, at most.
 const TAIL: f64 = (1.0 - CONFIDENCE) / 2.0;
 /// Halvings of an interval: an interval of any length that occurs shrinks to 14 digits.
 const HALVINGS: u32 = 48;
@@ -40,7 +40,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// A number that is known: all three are equal.
+    /// Makes the bounds of a number that is known: all three are equal.
     pub(crate) fn exactly(value: f64) -> Self {
         Self {
             estimate: value,
@@ -49,7 +49,7 @@ impl Bounds {
         }
     }
 
-    /// These bounds for a quantity that is known to be at most the one that `other` bounds.
+    /// Narrows these bounds for a quantity that is known to be at most the one that `other` bounds.
     pub(crate) fn within(self, other: Self) -> Self {
         Self {
             estimate: self.estimate.min(other.estimate),
@@ -58,7 +58,7 @@ impl Bounds {
         }
     }
 
-    /// The bounds of what is left without `part`, of which at least `certain` is known to be left.
+    /// Returns the bounds of the rest without `part`, of which at least `certain` is known to be left.
     pub(crate) fn minus(self, part: f64, certain: f64) -> Self {
         let left = |value: f64| (value - part).max(certain);
         Self {
@@ -68,13 +68,14 @@ impl Bounds {
         }
     }
 
-    /// Whether this is no estimate.
+    /// Tells whether this is no estimate.
     pub fn is_exact(&self) -> bool {
         self.low >= self.high
     }
 }
 
-/// How many there are when `seen` are in a sample that has each with probability `share`, 0..1 and not 0.
+/// Estimates the size of a population of which `seen` are in a sample that has each with probability `share`, 0..1 and
+/// not 0.
 ///
 /// The lower bound is the population n in which `seen` or more would be in the sample in only half a per cent
 /// of all cases; the upper bound that in which `seen` or fewer would be. Both follow from the binomial tails,
@@ -104,8 +105,8 @@ pub(super) fn population(seen: u64, share: f64) -> Bounds {
     }
 }
 
-/// What share of a population, 0..1, has a property that `hits` of a sample of `seen` have. Without a sample
-/// anything is possible: 0 to 1.
+/// Estimates the share of a population, 0..1, that has a property that `hits` of a sample of `seen` have. Without a
+/// sample anything is possible: 0 to 1.
 pub(crate) fn proportion(hits: u64, seen: u64) -> Bounds {
     let (hits, seen) = (hits as f64, seen as f64);
     if seen == 0.0 {
@@ -137,7 +138,7 @@ pub(crate) fn proportion(hits: u64, seen: u64) -> Bounds {
     }
 }
 
-/// Where `is_above`, which is false and then true, becomes true between `low` and `high`.
+/// Finds the point between `low` and `high` at which `is_above`, which is false and then true, becomes true.
 fn halve(mut low: f64, mut high: f64, is_above: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
@@ -150,8 +151,8 @@ fn halve(mut low: f64, mut high: f64, is_above: impl Fn(f64) -> bool) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// The regularised incomplete beta function: the probability that of `a + b - 1` trials with
-/// probability `x` at least `a` succeed.
+/// Computes the regularised incomplete beta function: the probability that of `a + b - 1` trials with probability `x`
+/// at least `a` succeed.
 fn beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || b <= 0.0 {
         return 0.0;
@@ -168,7 +169,7 @@ fn beta(x: f64, a: f64, b: f64) -> f64 {
     }
 }
 
-/// The continued fraction of [`beta`] below the line, by the method of Lentz.
+/// Computes the continued fraction of [`beta`] below the line, by the method of Lentz.
 fn fraction(x: f64, a: f64, b: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let off_zero = |value: f64| if value.abs() < TINY { TINY } else { value };
@@ -196,7 +197,7 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
     value
 }
 
-/// The logarithm of the gamma function.
+/// Computes the logarithm of the gamma function.
 fn ln_gamma(x: f64) -> f64 {
     // The series needs a large argument; smaller ones are moved there.
     let (mut large, mut product) = (x, 1.0);

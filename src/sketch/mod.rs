@@ -44,10 +44,10 @@ pub(crate) use self::bounds::proportion;
 /// The threshold where nothing was dropped.
 const ALL: u64 = u64::MAX;
 
-/// What gathers a sketch. Several can gather parts of one input.
+/// A sketch that is being gathered. Several can gather parts of one input.
 #[derive(Debug)]
 pub(crate) struct Gatherer {
-    /// A hash table of `2 k` slots, 0 where one is free, and room for `k` hashes behind it, which `cut` needs.
+    /// A hash table of `2 k` slots, 0 where one is free, and room for `k` hashes after it, which `cut` needs.
     words: Buffer,
     /// The most hashes that a sketch keeps, a power of two.
     k: usize,
@@ -58,12 +58,12 @@ pub(crate) struct Gatherer {
 }
 
 impl Gatherer {
-    /// What a gatherer of the `k` smallest hashes takes, in bytes.
+    /// Returns the bytes of a gatherer of the `k` smallest hashes.
     pub(crate) fn bytes(k: usize) -> u64 {
         3 * Sketch::bytes(k)
     }
 
-    /// An empty gatherer of the `k` smallest hashes, a power of two.
+    /// Makes an empty gatherer of the `k` smallest hashes, a power of two.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] when the budget has no room for it.
@@ -177,7 +177,7 @@ impl Gatherer {
 /// The smallest hashes of an input's different lines.
 #[derive(Debug)]
 pub(crate) struct Sketch {
-    /// `held` hashes in order; what is behind them has no meaning.
+    /// `held` hashes in order; words after them have no meaning.
     words: Buffer,
     /// At most the `k` of its gatherer.
     held: usize,
@@ -186,12 +186,13 @@ pub(crate) struct Sketch {
 }
 
 impl Sketch {
-    /// What a sketch of `k` hashes takes, in bytes.
+    /// Returns the bytes of a sketch of `k` hashes.
     pub(crate) fn bytes(k: usize) -> u64 {
         k as u64 * 8
     }
 
-    /// How many different lines the input has: hashes held over the share of all hashes below the threshold.
+    /// Estimates the number of different lines of the input: hashes held over the share of all hashes below the
+    /// threshold.
     pub(crate) fn distinct(&self) -> Bounds {
         population(self.held as u64, share(self.threshold))
     }
@@ -203,7 +204,7 @@ impl Sketch {
     }
 }
 
-/// What several inputs have in common, and each for itself, estimated from their sketches.
+/// The lines that several inputs have in common, and each for itself, estimated from their sketches.
 #[derive(Debug, Clone)]
 pub(crate) struct Overlap {
     /// Hashes below all thresholds that are in every sketch.
@@ -247,39 +248,40 @@ impl Overlap {
         }
     }
 
-    /// Whether the sketches have the hash of every line.
+    /// Tells whether the sketches have the hash of every line.
     pub(crate) fn is_exact(&self) -> bool {
         self.share >= 1.0
     }
 
-    /// How many different lines all inputs have.
+    /// Estimates the number of different lines that all inputs have.
     pub(crate) fn common(&self) -> Bounds {
         population(self.common_seen, self.share)
     }
 
-    /// How many different lines there are in any input.
+    /// Estimates the number of different lines that there are in any input.
     pub(crate) fn any(&self) -> Bounds {
         population(self.any_seen, self.share)
     }
 
-    /// The common ones as a share of these (Jaccard); 0 where there are none.
+    /// Estimates the common lines as a share of these (Jaccard); 0 where there are none.
     pub(crate) fn jaccard(&self) -> Bounds {
         self.common_of(self.any_seen)
     }
 
-    /// How many different lines input number `input` has and no other.
+    /// Estimates the number of different lines that input number `input` has and no other.
     pub(crate) fn only(&self, input: usize) -> Bounds {
         let (_, only) = self.own_seen[input];
         population(only, self.share)
     }
 
-    /// The common ones as a share of the different lines of input number `input` (containment); 0 where it has none.
+    /// Estimates the common lines as a share of the different lines of input number `input` (containment); 0 where it
+    /// has none.
     pub(crate) fn containment(&self, input: usize) -> Bounds {
         let (own, _) = self.own_seen[input];
         self.common_of(own)
     }
 
-    /// The common ones as a share of lines of which `seen` were seen.
+    /// Estimates the common lines as a share of lines of which `seen` were seen.
     fn common_of(&self, seen: u64) -> Bounds {
         if self.is_exact() {
             return Bounds::exactly(self.common_seen as f64 / seen.max(1) as f64);
@@ -288,7 +290,7 @@ impl Overlap {
     }
 }
 
-/// The share of all hashes that is below `threshold`.
+/// Returns the share of all hashes that is below `threshold`.
 fn share(threshold: u64) -> f64 {
     if threshold == ALL {
         1.0

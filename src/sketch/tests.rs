@@ -8,7 +8,7 @@ use super::bounds::CONFIDENCE;
 use super::*;
 use crate::hash::LineHasher;
 
-/// The sketch of lines, one for each number, under the key of `seed`.
+/// Makes the sketch of lines, one for each number, under the key of `seed`.
 fn sketch(k: usize, seed: u64, numbers: impl IntoIterator<Item = u64>) -> Sketch {
     gathered(k, seed, numbers).into_sketch().unwrap()
 }
@@ -76,13 +76,13 @@ fn nothing_is_known_to_be_common_to_no_lines() {
     assert_eq!(overlap.containment(1), Bounds::exactly(0.0));
 }
 
-/// Whether the truth is within the bounds.
+/// Tells whether the truth is within the bounds.
 fn covers(bounds: Bounds, truth: u64) -> bool {
     bounds.low <= truth as f64 && truth as f64 <= bounds.high
 }
 
-/// Of how many seeded runs each bound covers the truth: different lines of the first, common, any, Jaccard, lines of
-/// the first that no other has, containment of the first. The first begins before all others.
+/// Counts the seeded runs in which each bound covers the truth: different lines of the first, common, any, Jaccard,
+/// lines of the first that no other has, containment of the first. The first begins before all others.
 fn coverage(runs: u64, inputs: &[Range<u64>]) -> [u64; 6] {
     let start = inputs.iter().map(|range| range.start).max().unwrap();
     let end = inputs.iter().map(|range| range.end).min().unwrap();

@@ -20,7 +20,7 @@ use crate::pass::ordered_scan::{
 use crate::run::Run;
 use crate::stored::{open_records, reading_as, with_run, write_header};
 
-/// What is asked about lines. The first two divide the lines: each is written for exactly one of them.
+/// The question about each line. The first two divide the lines: each is written for exactly one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Question {
@@ -32,14 +32,14 @@ pub enum Question {
     Counts,
 }
 
-/// What came of a query.
+/// The counts of a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Answers {
     /// Lines that were read.
     pub asked: u64,
     /// Lines that were written: all of them for [`Question::Counts`].
     pub written: u64,
-    /// What is in the filter's cells, counted when its file was checked.
+    /// The occupancy of the filter's cells, counted when its file was checked.
     pub occupancy: Occupancy,
 }
 
@@ -48,7 +48,7 @@ pub struct Answers {
 /// writes to `out`.
 ///
 /// # Errors
-/// [`Error::Usage`] for counts from a kind that cannot count; any other [`Error`]. What was written by then is
+/// [`Error::Usage`] for counts from a kind that cannot count; any other [`Error`]. The output by then is
 /// right, but not complete.
 pub fn query(
     filter: StoredFilter,
@@ -69,7 +69,7 @@ pub fn query(
     let inputs = open_records(inputs, options)?;
     with_run(&inputs, options, filter.rules(), "a filter", 0, |run| {
         let layout = &run.layout;
-        // What reading and the answers that wait for their turn leave: a filter that fits it is mapped.
+        // The memory that reading, and answers that wait for their turn, leave: a filter that fits it is mapped.
         let room = layout
             .rest_bytes()
             .saturating_sub(beyond_scan_bytes(layout));
@@ -151,7 +151,7 @@ impl Asker<'_> {
         Ok(())
     }
 
-    /// Writes each line of a batch with its count behind it.
+    /// Writes each line of a batch, followed by its count.
     fn say_counts(&mut self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()> {
         self.filter.counts(batch, &mut self.counts)?;
         for (line, count) in batch.lines.iter().zip(&self.counts) {

@@ -23,24 +23,24 @@ use crate::run::survey::survey;
 use crate::size::{display_bytes, display_rate};
 use crate::stored::{reading_as, with_run};
 
-/// How many lines a filter is laid out for.
+/// The number of lines that a filter is laid out for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyCount {
     /// This number of distinct lines.
     Lines(u64),
-    /// As many as the inputs have, repeats included, estimated from a sample of each; they must be files. Counted where
-    /// one is compressed, because its size is a guess.
+    /// The number of lines of the inputs, repeats included, estimated from a sample of each; they must be files. Lines
+    /// are counted where an input is compressed, because its size is a guess.
     Sampled,
-    /// As many as the inputs have, repeats included, counted in a reading of its own; they must be files.
+    /// The number of lines of the inputs, repeats included, counted in a reading of its own; they must be files.
     Counted,
 }
 
-/// How large a filter is.
+/// The rule for the size of a filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum FilterSize {
-    /// As large as this false-positive rate (0..1) takes.
+    /// The size that this false-positive rate (0..1) takes.
     Fpr(f64),
     /// At most this number of bytes.
     Bytes(u64),
@@ -48,14 +48,14 @@ pub enum FilterSize {
     BitsPerKey(f64),
 }
 
-/// What filter is to be built.
+/// The filter that is to be built.
 #[derive(Debug)]
 pub struct BuildRequest<'a> {
     /// Its kind.
     pub kind: Kind,
     /// For how many lines it is laid out.
     pub keys: KeyCount,
-    /// How large it is.
+    /// The rule for its size.
     pub size: FilterSize,
     /// Cells that a key sets; `None` for the best number.
     pub hashes: Option<u32>,
@@ -65,7 +65,8 @@ pub struct BuildRequest<'a> {
 }
 
 impl Default for BuildRequest<'_> {
-    /// A blocked filter with a false-positive rate of 1 %, for as many lines as a sample of the inputs shows.
+    /// Returns the request for a blocked filter with a false-positive rate of 1 %, for as many lines as a sample of the
+    /// inputs shows.
     fn default() -> Self {
         Self {
             kind: Kind::Blocked,
@@ -78,8 +79,7 @@ impl Default for BuildRequest<'_> {
 }
 
 impl BuildRequest<'_> {
-    /// Whether the numbers make sense for the kind. Whether the size can be reached is only known with the
-    /// number of lines.
+    /// Checks that the numbers make sense for the kind. The size can only be checked once the number of lines is known.
     ///
     /// # Errors
     /// [`Error::Usage`] when they do not.
@@ -138,7 +138,7 @@ impl BuildRequest<'_> {
     }
 }
 
-/// What was built.
+/// The result of building a filter.
 #[derive(Debug)]
 pub struct Built {
     /// The filter, not saved yet. Holds its memory until it is dropped.
@@ -186,7 +186,7 @@ pub fn build(inputs: &[Source], request: &BuildRequest<'_>, options: &Options) -
     })
 }
 
-/// The shape that the request asks for, laid out for `keys` lines.
+/// Returns the shape that the request asks for, laid out for `keys` lines.
 fn shape_of(request: &BuildRequest<'_>, keys: u64) -> Shape {
     let (kind, hashes) = (request.kind, request.hashes);
     match request.size {
@@ -196,7 +196,7 @@ fn shape_of(request: &BuildRequest<'_>, keys: u64) -> Shape {
     }
 }
 
-/// How many lines the filter is laid out for. `rules` say what a line is, for counting.
+/// Finds the number of lines that the filter is laid out for. `rules` say what a line is, for counting.
 ///
 /// # Errors
 /// [`Error::Usage`] where the number is to be found out and an input is a stream, or there is none.

@@ -21,7 +21,7 @@ use crate::run::Run;
 use crate::stored::build::insert_all;
 use crate::stored::{open_records, reading_as, with_run, write_header};
 
-/// What is done with the lines of the inputs. A repeated line is inserted, or removed, as often as it occurs.
+/// The change that is made for the lines of the inputs. A repeated line is inserted, or removed, as often as it occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// They are inserted.
@@ -30,14 +30,14 @@ pub enum Change {
     Remove,
 }
 
-/// What came of a change.
+/// The result of a change.
 #[derive(Debug)]
 pub struct Changed {
     /// The filter after the change, to be saved.
     pub filter: Filter,
     /// Lines that were read, repeats included.
     pub lines: u64,
-    /// How many of these were new ([`insert_new`]), or were certainly not in and so could not be removed
+    /// The number of these that were new ([`insert_new`]), or were certainly not in and so could not be removed
     /// ([`Change::Remove`]). 0 for plain insertion, which does not look.
     pub noted: u64,
 }

@@ -8,8 +8,8 @@ use crate::filter::{Filter, StoredFilter};
 use crate::options::Options;
 use crate::stored::with_run;
 
-/// A filter that has what any of `stored` has: bits are united, counters added up to their maximum, digests
-/// collected. The first is loaded as a whole; each other one is read and added section by section.
+/// Makes a filter that has every line that any of `stored` has: bits are united, counters added up to their maximum,
+/// digests collected. The first is loaded as a whole; each other one is read and added section by section.
 ///
 /// # Errors
 /// [`Error::Usage`] when there is none, or when shapes, keys or line rules differ, naming what;

@@ -8,8 +8,8 @@
 //!   one that is only asked may be larger.
 //! - A filter file is replaced as a whole, or stays what it was. If two processes change it at the same
 //!   time, one is refused.
-//! - Lines are taken by the rules that the filter was built with: what ends them, and how keys are compared. Options that
-//!   contradict them are refused.
+//! - Lines are taken by the rules that the filter was built with: what ends them, and how keys are compared. Options
+//!   that contradict them are refused.
 //!
 //! *Cost:* one reading of the inputs, and one of the filter file.
 //!
@@ -54,7 +54,7 @@ pub use build::{BuildRequest, Built, FilterSize, KeyCount, build};
 pub use change::{Change, Changed, change, insert_new};
 pub use merge::merge;
 
-/// The options for reading lines as `stored` does: what it knows of lines and keys need not be said again.
+/// Returns the options for reading lines as `stored` does: its rules for lines and keys need not be given again.
 ///
 /// # Errors
 /// [`crate::Error::Usage`] where the options ask for something else.
@@ -92,7 +92,7 @@ fn open_records(inputs: &[Source], options: &Options) -> Result<Vec<Input>> {
     Ok(inputs)
 }
 
-/// Writes the header of the inputs, if they have one, with `more` behind it.
+/// Writes the header of the inputs, if they have one, with `more` after it.
 ///
 /// # Errors
 /// [`crate::Error::Output`].

@@ -24,7 +24,7 @@ const REQUIRED: [(&str, &[u32]); 10] = [
     ("I", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12]),
     ("J", &[1, 2, 3, 5]),
 ];
-/// What a test may need. `default` stands alone: it needs nothing.
+/// The things that a test may need. `default` stands alone: it needs nothing.
 const NEEDS: [&str; 6] = [
     "default",
     "ignored",
@@ -41,7 +41,7 @@ const END: &str = "<!-- end of matrix -->\n";
 struct Row {
     id: String,
     what: String,
-    /// What each test needs, and its path.
+    /// The needs of each test, and its path.
     tests: Vec<(String, String)>,
 }
 

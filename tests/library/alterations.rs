@@ -1,8 +1,8 @@
-//! Spill files that come back altered (row E8 of `tests/matrix.tsv`): what was written is changed behind the engine's back before it
-//! is read, at random places and in random ways, and every such run must say that a file is damaged.
+//! Spill files that come back altered (row E8 of `tests/matrix.tsv`): what was written is changed behind the engine's
+//! back before it is read, at random places and in random ways, and every such run must say that a file is damaged.
 //!
-//! Not every byte of a file carries something: a block is padded to whole pages. A change of padding alone must not change the
-//! result.
+//! Not every byte of a file carries something: a block is padded to whole pages. A change of padding alone must not
+//! change the result.
 
 use std::fs;
 use std::path::PathBuf;
@@ -107,7 +107,7 @@ const OTHERS: [Way; 4] = [
     (Selection::symmetric_difference(), Strategy::Sieve, 3),
 ];
 
-/// What is altered here is the answer: its lines are in order, and were written before they are merged.
+/// The requests whose answer is altered: its lines are in order, and were written before they are merged.
 const IN_ORDER: [Way; 3] = [
     (
         Selection::union().ordered(Order::Sorted),

@@ -139,7 +139,7 @@ fn defining(path: &str, modules: &Modules, depth: usize) -> Option<String> {
     Some(module.to_owned())
 }
 
-/// What each module of a room imports of the others.
+/// Lists the imports of each module of a room from the others.
 fn imports(modules: &Modules) -> BTreeMap<String, BTreeSet<String>> {
     let of_module = |(module, code): (&String, &String)| {
         let trees = uses(code)

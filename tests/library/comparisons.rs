@@ -1,4 +1,5 @@
-//! Comparisons of the two ways: the false lines are the difference of the two results, and the rates follow from the counts.
+//! Comparisons of the two ways: the false lines are the difference of the two results, and the rates follow from the
+//! counts.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -26,8 +27,8 @@ pub(crate) fn sources(paths: &[PathBuf]) -> Vec<Source> {
     paths.iter().map(Source::from).collect()
 }
 
-/// Compares, and checks what holds for every comparison: the false lines come once each, all counts agree with each other,
-/// nothing is left in temporary space.
+/// Compares, and checks what holds for every comparison: the false lines come once each, all counts agree with each
+/// other, nothing is left in temporary space.
 fn compared(paths: &[PathBuf], options: &Options) -> (Comparison, Lines) {
     let mut lines = BTreeSet::new();
     let mut sink = |line: &[u8]| {
@@ -55,7 +56,7 @@ fn compared(paths: &[PathBuf], options: &Options) -> (Comparison, Lines) {
     (found, lines)
 }
 
-/// What `bloom` alone answers, under the same key.
+/// Returns the answer of `bloom` alone, under the same key.
 fn answered(paths: &[PathBuf], options: &Options) -> Lines {
     let bloom = Options {
         strategy: Some(Strategy::Bloom),

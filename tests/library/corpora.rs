@@ -1,7 +1,7 @@
 //! The corpora of the fuzz targets, replayed: what a fuzzer once found interesting is tried with every change.
 //!
-//! What belongs here calls the same functions as `tests/fuzz/fuzz_targets`. The corpus of `parse_options` is replayed by the tests of the
-//! command line, which has its code.
+//! What belongs here calls the same functions as `tests/fuzz/fuzz_targets`. The corpus of `parse_options` is replayed
+//! by the tests of the command line, which has its code.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,8 @@ use std::path::Path;
 use crate::filter_files::recipe::load_filter;
 use crate::util::beside_others;
 
-/// Calls `body` with every file of a corpus, or with every `step`-th; in the order of their names, so that a failure comes again.
+/// Calls `body` with every file of a corpus, or with every `step`-th; in the order of their names, so that a failure
+/// comes again.
 fn replay(target: &str, step: usize, body: fn(&[u8])) {
     let _shared = beside_others();
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR"))

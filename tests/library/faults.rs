@@ -1,8 +1,8 @@
-//! What goes wrong during a run: an error of the right kind, in one line, and nothing left in temporary space (which
-//! every run of these tests checks).
+//! Faults during a run: an error of the right kind, in one line, and nothing left in temporary space (which every run
+//! of these tests checks).
 //!
-//! Faults come through the observer: it is called before a phase reads anything and after each chunk, so the moment of a
-//! fault is part of the test and not a matter of luck.
+//! Faults come through the observer: it is called before a phase reads anything and after each chunk, so the moment of
+//! a fault is part of the test and not a matter of luck.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -19,7 +19,7 @@ use crate::util::{
     EXACT, MIB, Place, beside_others, entries, numbered, run, run_into, run_to_select, select_into,
 };
 
-/// When a fault happens.
+/// The moment of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// Before the phase reads.
@@ -54,7 +54,7 @@ impl<F: Fn() + Send + Sync + 'static> Fault<F> {
         }
     }
 
-    /// Whether the fault has happened; a test without it would prove nothing.
+    /// Tells whether the fault has happened; a test without it would prove nothing.
     fn happened(&self) -> bool {
         self.is_done.load(Ordering::SeqCst)
     }
@@ -144,7 +144,7 @@ fn two_files(place: &Place) -> [PathBuf; 2] {
     files_of(place, 20_000)
 }
 
-/// As [`two_files`], with `lines` lines in the smaller one.
+/// Works as [`two_files`], with `lines` lines in the smaller one.
 fn files_of(place: &Place, lines: u32) -> [PathBuf; 2] {
     [
         place.file("small", numbered(0..lines, 100)),
@@ -152,7 +152,7 @@ fn files_of(place: &Place, lines: u32) -> [PathBuf; 2] {
     ]
 }
 
-/// What is asked for, and by which strategy.
+/// The request, and the strategy.
 type Way = (Selection, Strategy);
 
 /// Every operation, with repeats and in order, by the strategies that answer it differently.
@@ -213,10 +213,10 @@ fn readings() -> Vec<(Way, String, &'static str)> {
     readings
 }
 
-/// What a change is called, and how it is made.
+/// The name of a change, and the function that makes it.
 type Change = (&'static str, fn(&Path));
 
-/// What can happen to a file that is being read.
+/// The changes that can happen to a file that is being read.
 const CHANGES: [Change; 5] = [
     ("emptied", |path| write_to(path).set_len(0).unwrap()),
     ("shortened", |path| {
@@ -557,9 +557,9 @@ fn spilling_ways() -> impl Iterator<Item = Way> {
     WAYS.into_iter().filter(spills)
 }
 
-/// Runs in which `damage` is done to what is on disk before it is read, which must fail in this way. What is put in order
-/// is damaged before it is merged, buckets before they are joined. The smaller file has `lines` lines, and the numbers
-/// of buckets take turns.
+/// Runs in which `damage` is done to what is on disk before it is read, which must fail in this way. What is put in
+/// order is damaged before it is merged, buckets before they are joined. The smaller file has `lines` lines, and the
+/// numbers of buckets take turns.
 fn damaged(
     kind: ErrorKind,
     ways: impl Iterator<Item = Way>,
@@ -596,7 +596,8 @@ fn flip(path: &Path, offset: usize) {
     fs::write(path, bytes).unwrap();
 }
 
-/// In the header: magic, run, store, bucket, level, kind, sequence, length, records, checksum; then in the first record.
+/// In the header: magic, run, store, bucket, level, kind, sequence, length, records, checksum; then in the first
+/// record.
 const OFFSETS: [usize; 13] = [0, 8, 16, 20, 24, 28, 32, 40, 48, 56, 64, 70, 170];
 
 #[test]
@@ -719,7 +720,7 @@ fn e13_a_spill_file_that_was_removed_is_an_error_of_temporary_space() {
 
 #[test]
 fn the_observer_hears_of_every_phase_and_every_byte() {
-    /// What was heard: phases begun, phases ended, bytes, lines.
+    /// The calls that were heard: phases begun, phases ended, bytes, lines.
     #[derive(Default)]
     struct Heard(Mutex<(Vec<String>, Vec<String>, u64, u64)>);
     impl Observer for Heard {

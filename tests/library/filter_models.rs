@@ -11,7 +11,7 @@ fn line(number: u32) -> Vec<u8> {
     format!("line {number}").into_bytes()
 }
 
-/// What a filter says of the lines below `count`.
+/// Returns the counts of a filter for the lines below `count`.
 fn counts(filter: &Filter, count: u32) -> Vec<u64> {
     (0..count)
         .map(|number| filter.count(&line(number)))
@@ -21,7 +21,8 @@ fn counts(filter: &Filter, count: u32) -> Vec<u64> {
 /// Lines that are inserted and removed at random.
 const LINES: u32 = 48;
 
-/// Inserts and removes; removes only what is in, and what certainly is not: the rest takes others with it, as documented.
+/// Inserts and removes; removes only what is in, and what certainly is not: the rest takes others with it, as
+/// documented.
 fn check_against_a_multiset(steps: &[(bool, u32)], cells: u64, hashes: u32) {
     let shape = Shape {
         kind: Kind::Counting,

@@ -1,5 +1,5 @@
-//! Filters of billions of lines: sizes by arithmetic, and real filters of more than 2^35 bits, of which only a little is
-//! ever touched.
+//! Filters of billions of lines: sizes by arithmetic, and real filters of more than 2^35 bits, of which only a little
+//! is ever touched.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -46,7 +46,8 @@ fn line(number: u32) -> Vec<u8> {
     format!("https://example.org/{number}").into_bytes()
 }
 
-/// Which parts of the one mapping of at least `bytes` bytes have been touched; `None` where the system does not say.
+/// Finds the parts of the one mapping of at least `bytes` bytes that have been touched; `None` where the system does
+/// not say.
 fn touched(bytes: u64) -> Option<Vec<bool>> {
     let maps = fs::read_to_string("/proc/self/maps").ok()?;
     let ranges = maps.lines().filter_map(|line| {

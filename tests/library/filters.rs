@@ -1,5 +1,5 @@
-//! Filters that are kept: nothing is forgotten, they are wrong as often as predicted, merged ones are what one filter of
-//! everything would be, and what is new is new once.
+//! Filters that are kept: nothing is forgotten, they are wrong as often as predicted, merged ones are what one filter
+//! of everything would be, and what is new is new once.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -74,7 +74,7 @@ fn request(kind: Kind, lines: u64, size: FilterSize) -> BuildRequest<'static> {
     }
 }
 
-/// How many lines of a file a filter may have.
+/// Counts the lines of a file that a filter may have.
 fn passing(filter: StoredFilter, file: &Path) -> u64 {
     let sources = [Source::from(&file.to_path_buf())];
     let answers = query(
@@ -88,8 +88,8 @@ fn passing(filter: StoredFilter, file: &Path) -> u64 {
     answers.unwrap().written
 }
 
-/// Every kind, of the lines in two files that two threads read: asked as it was built, loaded, mapped, and mapped with less
-/// of it resident than it has.
+/// Every kind, of the lines in two files that two threads read: asked as it was built, loaded, mapped, and mapped with
+/// less of it resident than it has.
 fn check_that_nothing_is_forgotten(lines: u32) {
     let place = Place::new();
     let half = lines / 2;

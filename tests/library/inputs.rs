@@ -1,4 +1,4 @@
-//! What an input can be: any order, the same file under two names, pipes, files whose sample misleads.
+//! The inputs: any order, the same file under two names, pipes, files whose sample misleads.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

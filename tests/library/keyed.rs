@@ -42,7 +42,8 @@ fn check(seeds: std::ops::Range<u64>) {
     }
 }
 
-/// Another hand: Python's own libraries, and pyarrow, write the lines of a file as one column of three, or say that they cannot.
+/// Another hand: Python's own libraries, and pyarrow, write the lines of a file as one column of three, or say that
+/// they cannot.
 const PYTHON: &str = r#"
 import csv, json, sys
 kind, source, target = sys.argv[1:]
@@ -111,7 +112,7 @@ fn a21_all_real_lines_in_columns_that_python_wrote_give_the_recorded_answers() {
     recorded_answers(|_| true, |_, _| true);
 }
 
-/// What Python writes lines as, and how the column is read.
+/// The kinds of files that Python writes, and the way to read the column.
 const KINDS: [(&str, Syntax, &str, bool); 4] = [
     ("csv", Syntax::Csv(Dialect::new(b',')), "the \"line\"", true),
     ("tsv", Syntax::Delimited(b'\t'), "2", false),

@@ -1,7 +1,7 @@
 //! The library from outside: every strategy against a naive oracle, against recorded truth, and under faults.
 //!
-//! One binary, so that the crate is linked once. A test takes [`util::alone`] first: the memory limit is about the whole
-//! process, and tests that run side by side would count each other's buffers.
+//! One binary, so that the crate is linked once. A test takes [`util::alone`] first: the memory limit is about the
+//! whole process, and tests that run side by side would count each other's buffers.
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 

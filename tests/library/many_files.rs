@@ -1,4 +1,4 @@
-//! What a run says of very many buckets before it makes their files.
+//! The message of a run of very many buckets before it makes their files.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,5 +1,5 @@
-//! How many lines are common, from none to all, and inputs of very different sizes: the plan assumes a
-//! tenth and equals, and is revised by what is found.
+//! The share of common lines, from none to all, and inputs of very different sizes: the plan assumes a tenth and
+//! equals, and is revised by what is found.
 
 use outset::{LineFormat, Options, Strategy};
 
@@ -146,7 +146,7 @@ fn h13_a_set_that_does_not_fit_after_all_is_spilled() {
     assert!(written > 0);
 }
 
-/// What `partition` spills of a line, or a few, beside a large input.
+/// Returns the lines and bytes that `partition` spills of a line, or a few, beside a large input.
 fn spilled_beside(small: &[u8], is_pipe: bool, is_first: bool) -> (Lines, u64) {
     let place = Place::new();
     let large = numbered(0..LINES, LENGTH);

@@ -1,8 +1,8 @@
 //! Parquet files: those of other programs, and those that are damaged.
 //!
-//! The files in `tests/fuzz/corpus/parquet` whose names begin with `arrow-` and `duckdb-` were written by pyarrow 26 and DuckDB 2.0. All
-//! have the same 40 rows: `id` counts from 0, and `url` is `key N` with N the number of the row modulo 13, or NULL where that number
-//! modulo 7 is 3.
+//! The files in `tests/fuzz/corpus/parquet` whose names begin with `arrow-` and `duckdb-` were written by pyarrow 26
+//! and DuckDB 2.0. All have the same 40 rows: `id` counts from 0, and `url` is `key N` with N the number of the row
+//! modulo 13, or NULL where that number modulo 7 is 3.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! Random cases of the differential runner, as tests: every strategy under any setting gives the oracle's set, and an
 //! approximate one a superset of it.
 //!
-//! A failure prints the case as a script. `cargo run --release -p differential` tries thousands of others, and makes a case
-//! that fails as small as it can.
+//! A failure prints the case as a script. `cargo run --release -p differential` tries thousands of others, and makes a
+//! case that fails as small as it can.
 
 use differential::case::{Case, HashChoice, Setting, Way};
 use differential::choices::{Choices, mixed};
@@ -61,8 +61,8 @@ fn random_cases(count: u64) {
     assert!(found > 20 * count, "{found} lines found: nothing was tried");
 }
 
-/// Every exact strategy with numbers of buckets up to `most` and with numbers of threads, spilling and not. `memory` has
-/// neither buckets nor spill.
+/// Every exact strategy with numbers of buckets up to `most` and with numbers of threads, spilling and not. `memory`
+/// has neither buckets nor spill.
 fn all_settings(most: u32) -> Vec<Setting> {
     let mut settings = Vec::new();
     for strategy in EXACT {

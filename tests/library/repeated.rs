@@ -5,7 +5,7 @@ use outset::{Label, Options, Order, Selection, Strategy};
 use crate::oracle::selected;
 use crate::util::{MIB, Place, assert_same, beside_others, run_to_select, select_into};
 
-/// Whether a line is selected, given which inputs have it.
+/// A test of whether a line is selected, given which inputs have it.
 type IsAsked = fn(&[bool]) -> bool;
 
 /// Lines of the first input.
@@ -13,7 +13,8 @@ const LINES: u32 = 160_000;
 /// Different lines that an input is drawn from.
 const DISTINCT: u32 = 50_000;
 
-/// Two inputs of 10 and 7 MB, each line three times on average, at random; two thirds of what they are drawn from is the same.
+/// Two inputs of 10 and 7 MB, each line three times on average, at random; two thirds of what they are drawn from is
+/// the same.
 fn inputs() -> [Vec<u8>; 2] {
     let line = |number: u32| format!("{number:0>60}\n").into_bytes();
     let input = |lines: u32, seed: u32, first: u32| {

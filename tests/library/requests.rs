@@ -1,5 +1,5 @@
-//! What cannot be opened, planned or afforded: such a request fails before any work, with an error of the right kind whose
-//! advice helps.
+//! Requests that cannot be opened, planned or afforded: each fails before any work, with an error of the right kind
+//! whose advice helps.
 
 use std::fs;
 use std::path::{Path, PathBuf};

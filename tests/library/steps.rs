@@ -21,13 +21,13 @@ struct Comparing {
 
 #[derive(Default)]
 struct State {
-    /// What is still to come.
+    /// The phases that are still to come.
     ahead: VecDeque<PlannedPhase>,
-    /// What came otherwise.
+    /// The differences that came.
     wrong: Vec<String>,
     /// Phases that came as they were announced.
     right: usize,
-    /// How often a run announced other phases than its plan.
+    /// Number of times that a run announced other phases than its plan.
     changes: usize,
 }
 

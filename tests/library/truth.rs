@@ -52,7 +52,7 @@ impl Row {
     }
 }
 
-/// Where the data is, if it is there.
+/// Returns the directory of the data, if it is there.
 fn data() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data"))
 }
@@ -152,7 +152,7 @@ fn check(row: &Row, options: &Options) -> Option<Lines> {
 /// Memory in mebibytes and threads; the rows take these by turns.
 const SETTINGS: [[(u64, usize); 3]; 2] =
     [[(16, 2), (64, 1), (1024, 2)], [(16, 1), (64, 2), (1024, 1)]];
-/// The same for a quick test: one for each row.
+/// The settings of a quick test: one for each row.
 const QUICK_SETTINGS: [[(u64, usize); 1]; 3] = [[(16, 2)], [(64, 1)], [(1024, 2)]];
 
 /// Files up to this size are small: every strategy takes a moment.

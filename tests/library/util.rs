@@ -53,7 +53,7 @@ impl Place {
         Self { directory }
     }
 
-    /// Where spill goes.
+    /// Returns the directory that spill goes to.
     pub(crate) fn temp(&self) -> PathBuf {
         self.path("temp")
     }
@@ -108,7 +108,7 @@ impl Place {
     }
 }
 
-/// What a run is told that the process has resident, in bytes: what tests beside it have is no part of it.
+/// Bytes that a run is told the process has resident: the memory of tests at the same time is no part of it.
 const RESIDENT: u64 = 10 * MIB;
 
 /// The options for a run now: their memory, and what the process has resident in addition.
@@ -121,19 +121,19 @@ pub(crate) fn from_here(options: &Options) -> Options {
     }
 }
 
-/// What the process has resident, in bytes.
+/// Returns the bytes that the process has resident.
 pub(crate) fn resident_bytes() -> u64 {
     status_bytes("VmRSS:")
 }
 
-/// Runs the engine and collects its lines; the memory that `options` give comes on top of what the test process has. Checks
-/// what holds for every run, whatever its end: no line comes twice, the statistics count what came, an error is one line,
-/// temporary directories are empty afterwards.
+/// Runs the engine and collects its lines; the memory that `options` give comes on top of what the test process has.
+/// Checks what holds for every run, whatever its end: no line comes twice, the statistics count what came, an error is
+/// one line, temporary directories are empty afterwards.
 pub(crate) fn run(paths: &[PathBuf], options: &Options) -> Result<(Lines, Stats)> {
     run_to_select(Selection::intersection(), paths, options)
 }
 
-/// As [`run`], for the lines that `selection` asks for.
+/// Works as [`run`], for the lines that `selection` asks for.
 pub(crate) fn run_to_select(
     selection: Selection,
     paths: &[PathBuf],
@@ -160,7 +160,7 @@ pub(crate) fn run_to_select(
     Ok((lines, stats))
 }
 
-/// As [`run`], into a sink of the caller's.
+/// Works as [`run`], into a sink of the caller's.
 pub(crate) fn run_into(
     paths: &[PathBuf],
     options: &Options,
@@ -169,7 +169,7 @@ pub(crate) fn run_into(
     select_into(Selection::intersection(), paths, options, sink)
 }
 
-/// As [`run_to_select`], into a sink of the caller's.
+/// Works as [`run_to_select`], into a sink of the caller's.
 pub(crate) fn select_into(
     selection: Selection,
     paths: &[PathBuf],
@@ -190,7 +190,7 @@ pub(crate) fn select_into(
     result
 }
 
-/// What is in a directory; nothing, if it does not exist.
+/// Lists a directory; returns nothing if it does not exist.
 pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
     fs::read_dir(directory)
         .into_iter()
@@ -253,13 +253,13 @@ pub(crate) fn numbered(numbers: std::ops::Range<u32>, length: usize) -> Vec<u8> 
     bytes
 }
 
-/// Whether a test that needs an unprivileged user can fail here.
+/// Tells whether the tests run as root, where a test that needs an unprivileged user cannot pass.
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// What `work` returns, with the largest resident size that the process had meanwhile, in bytes; `None` where the system does
-/// not let it be measured.
+/// Returns the result of `work`, with the largest resident size that the process had meanwhile, in bytes; `None` where
+/// the system does not let it be measured.
 pub(crate) fn peak_of<T>(work: impl FnOnce() -> T) -> Option<(u64, T)> {
     // Resets VmHWM to the present size (proc(5)).
     fs::write("/proc/self/clear_refs", "5").ok()?;

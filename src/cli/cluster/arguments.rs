@@ -44,8 +44,8 @@ pub(crate) struct ShardArguments {
 
     /// Number of buckets, the same for all shards of the job
     ///
-    /// outset holds one block in memory for each bucket: more buckets, or less memory, make smaller blocks. Below 16 KiB
-    /// they are slow, above 64 KiB they gain little; 4 KiB is the minimum.
+    /// outset holds one block in memory for each bucket: more buckets, or less memory, make smaller blocks. Below 16
+    /// KiB they are slow, above 64 KiB they gain little; 4 KiB is the minimum.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     buckets: u32,
 
@@ -177,7 +177,7 @@ pub(crate) struct FinishArguments {
     pub(super) output: Option<PathBuf>,
 }
 
-/// What a step of a job has.
+/// The options of a step of a job.
 #[derive(Debug, Args)]
 pub(crate) struct WorkArguments {
     /// Write the report of this step to FILE as JSON, for `outset finish`
@@ -201,13 +201,13 @@ enum CompressionName {
 }
 
 impl ShardArguments {
-    /// The files that are read.
+    /// Yields the files that are read.
     pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let key = &self.hash_key_file.path;
         [&self.file, key].into_iter().chain(&self.filter)
     }
 
-    /// The input.
+    /// Returns the input.
     pub(super) fn source(&self) -> Source {
         Source::from(&self.file)
     }
@@ -236,7 +236,7 @@ impl ShardArguments {
 }
 
 impl JoinArguments {
-    /// The shard files, as named or listed; none for a stream. Call it once: the list may be standard input.
+    /// Returns the shard files, as named or listed; none for a stream. Call it once: the list may be standard input.
     ///
     /// # Errors
     /// Where the list cannot be read, or has more names than the memory limit has room for.
@@ -253,7 +253,7 @@ impl JoinArguments {
         }
     }
 
-    /// The list of shard files, which is read as well.
+    /// Returns the list of shard files, which is read as well.
     pub(super) fn list(&self) -> Option<&PathBuf> {
         self.shards_from.as_ref()
     }
@@ -284,7 +284,7 @@ impl JoinArguments {
         })
     }
 
-    /// Where the frames come from: of these shard files, or of standard input.
+    /// Opens the source of the frames: these shard files, or standard input.
     ///
     /// # Errors
     /// Where standard input is closed.
@@ -310,7 +310,7 @@ impl JoinArguments {
     }
 }
 
-/// The operations that write lines: a table of overlaps counts those of all buckets together.
+/// Parses the operations that write lines: a table of overlaps counts those of all buckets together.
 fn joined_operations() -> ValueParser {
     let operations = Operation::value_variants().iter();
     let names = operations

@@ -136,7 +136,7 @@ pub(crate) fn run_finish(arguments: &FinishArguments, interrupt: &Interrupt) -> 
     outputs.put_in_place()
 }
 
-/// What both steps begin with.
+/// Does the first thing of both steps: watches the parent, if asked to.
 fn begin(work: &arguments::WorkArguments, interrupt: &Interrupt) -> Result<()> {
     if work.end_with_parent {
         signals::watch_parent(interrupt)?;

@@ -100,7 +100,7 @@ pub(crate) struct CompareArguments {
 }
 
 impl CompareArguments {
-    /// The options that these arguments ask for.
+    /// Returns the options that these arguments ask for.
     pub(super) fn options(&self, interrupt: &Interrupt) -> Options {
         Options {
             strategy: self.strategy.into(),
@@ -109,7 +109,7 @@ impl CompareArguments {
         }
     }
 
-    /// Where the comparisons are made.
+    /// Returns the points at which comparisons are made.
     pub(super) fn points(&self) -> Vec<Point> {
         match &self.sweep {
             Some(sweep) => sweep.points(),
@@ -117,12 +117,12 @@ impl CompareArguments {
         }
     }
 
-    /// Whether the comparison goes to standard error.
+    /// Tells whether the comparison goes to standard error.
     pub(super) fn reports_on_stderr(&self) -> bool {
         self.stats.as_deref() == Some(Path::new("-"))
     }
 
-    /// Where the lines go that the approximate result gets wrong, and the option that says so.
+    /// Returns the file for the lines that the approximate result gets wrong, and the option that names it.
     ///
     /// # Errors
     /// [`Error::Usage`] for an operation that is not compared, and for the list of mistakes that it does not make.

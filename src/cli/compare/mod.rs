@@ -100,8 +100,8 @@ fn compare_all(
 /// The plans of points, and memory limits with the rates that are predicted for them.
 type Outlook = (Vec<Plans>, Vec<(u64, f64)>);
 
-/// The plans of all points, and the rates that are predicted for memory limits around theirs, by
-/// ratio, with the limits in bytes. Limits under which nothing runs are left out.
+/// Returns the plans of all points, and the rates that are predicted for memory limits around theirs, by ratio, with
+/// the limits in bytes. Limits under which nothing runs are left out.
 fn outlook(comparer: &Comparer<'_>, points: &[Point]) -> Result<Outlook> {
     let plans = points.iter().map(|&point| comparer.plans(point));
     let typed = |plans: Plans| Plans {

@@ -1,4 +1,4 @@
-//! What `outset compare` reports.
+//! The report of `outset compare`.
 //!
 //! *Owns:* the report as JSON and as a table. *Invariants:* a comparison that is not of a sweep stands for itself.
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::table;
 
-/// What is reported as JSON: the comparison, or the points of a sweep.
+/// The JSON report: the comparison, or the points of a sweep.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum Report<'a> {
@@ -20,7 +20,7 @@ pub(crate) enum Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// The report of `points`; one that is not of a sweep stands for itself.
+    /// Makes the report of `points`; one that is not of a sweep stands for itself.
     pub(crate) fn new(points: &'a [Comparison], is_sweep: bool) -> Self {
         match points {
             [only] if !is_sweep => Self::One(only),
@@ -32,7 +32,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The report as a table.
+    /// Formats the report as a table.
     pub(super) fn describe(&self) -> String {
         match self {
             Self::One(only) => table::of_one(only),
@@ -40,7 +40,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// What was compared at each point.
+    /// Returns the comparison at each point.
     pub(crate) fn points(&self) -> &'a [Comparison] {
         match self {
             Self::One(only) => std::slice::from_ref(only),

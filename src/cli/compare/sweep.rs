@@ -1,4 +1,4 @@
-//! What a sweep goes over.
+//! The points of a sweep.
 //!
 //! *Owns:* the parsing of `--sweep`. *Invariants:* a sweep has at least one point.
 
@@ -32,7 +32,7 @@ impl Sweep {
         ))
     }
 
-    /// The points, in the order given.
+    /// Returns the points, in the order given.
     pub(super) fn points(&self) -> Vec<Point> {
         match self {
             Self::Memory(sizes) => {
@@ -75,7 +75,7 @@ fn parse_all<T, E: ToString>(
     values.split(',').map(each).collect()
 }
 
-/// No filter has the rate 0.
+/// Parses a rate above 0, because no filter has the rate 0.
 fn parse_positive_rate(text: &str) -> Result<f64, String> {
     match parse_rate(text) {
         Ok(rate) if rate > 0.0 => Ok(rate),

@@ -9,7 +9,7 @@ use outset::estimate::Bounds;
 use super::words::{self, Words};
 use crate::cli::numbers::{self, aligned, grouped, percent, share};
 
-/// Both ways beside each other.
+/// Formats both ways side by side.
 pub(super) fn of_one(found: &Comparison) -> String {
     let (exact, approximate) = (&found.exact, &found.approximate);
     let row = |name: &str, figure: &dyn Fn(&RunReport) -> String| {
@@ -49,7 +49,7 @@ pub(super) fn of_one(found: &Comparison) -> String {
     lines.join("\n")
 }
 
-/// How right the approximate result is, and that it has no mistakes of the other kind.
+/// Words how right the approximate result is, and that it has no mistakes of the other kind.
 fn describe_result(found: &Comparison) -> String {
     let words = Words::of(found.mistake);
     let broken = match words::broken_promises(found) {
@@ -104,7 +104,7 @@ fn optional(rate: Option<f64>) -> String {
     rate.map_or_else(|| "-".to_owned(), percent)
 }
 
-/// A row for each point, all of one operation.
+/// Formats a row for each point, all of one operation.
 pub(super) fn of_sweep(found: &[Comparison]) -> String {
     let words = Words::of_all(found);
     let mut table = vec![
@@ -132,7 +132,7 @@ pub(super) fn of_sweep(found: &[Comparison]) -> String {
     aligned(&table).join("\n")
 }
 
-/// The figures of a point.
+/// Formats the figures of a point.
 fn row(point: &Comparison) -> [String; 16] {
     let (exact, approximate) = (&point.exact.stats, &point.approximate.stats);
     let bits = approximate

@@ -1,4 +1,4 @@
-//! What people call the parts of a comparison.
+//! The words for the parts of a comparison.
 //!
 //! *Owns:* the words that depend on the operation. *Invariants:* the table and the page use the same ones.
 
@@ -11,15 +11,15 @@ pub(crate) struct Words {
     pub(crate) operation: &'static str,
     /// The lines of the exact result.
     pub(crate) exact_lines: &'static str,
-    /// The same at the head of a column.
+    /// The form of these words at the head of a column.
     pub(crate) exact_column: &'static str,
-    /// What is true of the lines that could pass the filter by mistake, after "lines that".
+    /// The property of the lines that could pass the filter by mistake, after "lines that".
     pub(crate) could_pass: &'static str,
     /// The share of right lines that [`Comparison::quality`] is.
     pub(crate) quality: &'static str,
-    /// What that is a share of, and what is true of the share.
+    /// The whole of the share, and the property that it measures.
     pub(crate) share: &'static str,
-    /// What is never true of lines, as is promised.
+    /// The property that lines are promised never to have.
     pub(crate) never: &'static str,
 }
 
@@ -46,7 +46,7 @@ const MISSING_LINES: Words = Words {
 };
 
 impl Words {
-    /// The words for `mistake`.
+    /// Returns the words for `mistake`.
     pub(crate) fn of(mistake: Mistake) -> &'static Self {
         match mistake {
             Mistake::FalseLines => &FALSE_LINES,
@@ -54,7 +54,7 @@ impl Words {
         }
     }
 
-    /// The words for what these points compare, all of one operation.
+    /// Returns the words for these points, all of one operation.
     pub(crate) fn of_all(points: &[Comparison]) -> &'static Self {
         points
             .first()
@@ -62,7 +62,7 @@ impl Words {
     }
 }
 
-/// How many lines are wrong in the way that the operation never gets them wrong: 0, as is promised.
+/// Returns the number of lines that are wrong in the way that the operation never gets them wrong: 0, as is promised.
 pub(crate) fn broken_promises(found: &Comparison) -> u64 {
     match found.mistake {
         Mistake::FalseLines => found.missing_lines,

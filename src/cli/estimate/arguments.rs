@@ -1,4 +1,4 @@
-//! What can be typed for `outset estimate`.
+//! The words that can be typed for `outset estimate`.
 //!
 //! *Owns:* its options and help texts. *Invariants:* as in [`arguments`](crate::cli::arguments).
 

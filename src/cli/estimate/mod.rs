@@ -123,7 +123,7 @@ fn describe_count(bounds: Bounds) -> String {
     }
 }
 
-/// A number of lines that need not be whole.
+/// Formats a number of lines that need not be whole.
 fn whole(lines: f64) -> String {
     grouped(lines.round() as u64)
 }

@@ -1,4 +1,4 @@
-//! What can be typed after `outset filter`.
+//! The words that can be typed after `outset filter`.
 //!
 //! *Owns:* the sub-commands, their options and help texts. *Invariants:* as in
 //! [`super::super::arguments`].
@@ -36,7 +36,7 @@ pub(crate) enum FilterCommand {
     Merge(MergeArguments),
 }
 
-/// What every sub-command that works has.
+/// The options of every sub-command that does work.
 #[derive(Debug, Args)]
 pub(crate) struct WorkArguments {
     #[command(flatten)]
@@ -110,12 +110,12 @@ pub(crate) struct BuildArguments {
 }
 
 impl BuildArguments {
-    /// The inputs as paths.
+    /// Returns the inputs as paths.
     pub(crate) fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
-    /// For how many lines.
+    /// Returns the number of lines that the filter is for.
     pub(crate) fn keys(&self) -> KeyCount {
         match self.for_lines {
             Some(lines) => KeyCount::Lines(lines),
@@ -124,7 +124,7 @@ impl BuildArguments {
         }
     }
 
-    /// How large.
+    /// Returns the size that is asked for.
     pub(crate) fn size(&self) -> FilterSize {
         match (self.size, self.bits_per_key) {
             (Some(bytes), _) => FilterSize::Bytes(bytes),
@@ -133,7 +133,7 @@ impl BuildArguments {
         }
     }
 
-    /// The inputs as named.
+    /// Returns the inputs as named.
     pub(crate) fn sources(&self) -> Vec<Source> {
         self.files.iter().map(Source::from).collect()
     }
@@ -165,17 +165,17 @@ pub(crate) struct AskArguments {
 }
 
 impl AskArguments {
-    /// The arguments that say how lines are read.
+    /// Returns the arguments that say how lines are read.
     pub(crate) fn how(&self) -> (&FormatArguments, &ReadingArguments) {
         (&self.format, &self.reading)
     }
 
-    /// The inputs as named.
+    /// Returns the inputs as named.
     pub(crate) fn sources(&self) -> Vec<Source> {
         self.files().map(Source::from).collect()
     }
 
-    /// The inputs as paths.
+    /// Yields the inputs as paths.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         or_stdin(&self.files)
     }
@@ -245,17 +245,17 @@ pub(crate) struct ChangeArguments {
 }
 
 impl ChangeArguments {
-    /// The arguments that say how lines are read.
+    /// Returns the arguments that say how lines are read.
     pub(crate) fn how(&self) -> (&FormatArguments, &ReadingArguments) {
         (&self.format, &self.reading)
     }
 
-    /// The inputs as paths.
+    /// Yields the inputs as paths.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         or_stdin(&self.files)
     }
 
-    /// The inputs as named.
+    /// Returns the inputs as named.
     pub(crate) fn sources(&self) -> Vec<Source> {
         self.files().map(Source::from).collect()
     }
@@ -325,7 +325,7 @@ fn parse_fpr(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The inputs; standard input where none is named.
+/// Yields the inputs; standard input where none is named.
 pub(super) fn or_stdin(files: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
     static STDIN: LazyLock<PathBuf> = LazyLock::new(|| "-".into());
     let stdin = files.is_empty().then(|| &*STDIN);

@@ -22,7 +22,7 @@ use crate::cli::settings::as_typed;
 /// Enough for reading a file in pieces.
 const MEMORY: u64 = 4 << 20;
 
-/// What is printed.
+/// The report that is printed.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Report {

@@ -50,8 +50,8 @@ pub(crate) fn run(command: &FilterCommand, interrupt: &Interrupt) -> Result<()> 
     }
 }
 
-/// Makes the [`options`] of a command that reads lines for a filter that there is. What the filter knows of them need
-/// not be said again.
+/// Makes the [`options`] of a command that reads lines for a filter that there is. Rules that the filter keeps for them
+/// need not be given again.
 fn reading_options(
     arguments: &WorkArguments,
     (format, reading): (&FormatArguments, &ReadingArguments),
@@ -63,7 +63,7 @@ fn reading_options(
     (options, reporter)
 }
 
-/// The options of a command, with an observer that shows how it gets on.
+/// Returns the options of a command, with an observer that shows how it gets on.
 fn options(arguments: &WorkArguments, interrupt: &Interrupt) -> (Options, Arc<Reporter>) {
     let reporter = Arc::new(Reporter::new(&arguments.talk));
     let mut options = arguments.machine.options(interrupt);
@@ -189,7 +189,7 @@ fn open_to_change(
     claims: Claims,
     interrupt: &Interrupt,
 ) -> Result<(StoredFilter, Outputs)> {
-    // What is no filter at all is refused before anything is opened for writing.
+    // A file that is no filter at all is refused before anything is opened for writing.
     StoredFilter::open(path)?;
     let outputs = claims.open(interrupt)?;
     // Nobody replaces it any more: this is the one that is changed.

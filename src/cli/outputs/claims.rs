@@ -1,4 +1,4 @@
-//! Which files a command reads and which it writes: none may be both, and none written twice.
+//! The files that a command reads and those that it writes: none may be both, and none written twice.
 //!
 //! *Owns:* the one rule for all commands. The file itself decides, not its name ([`Destination`]): links,
 //! other spellings, `/dev/stdin` and redirected standard streams included.
@@ -17,9 +17,9 @@ use rustix::fs::{FileType, fstat, stat};
 
 /// Standard input or output, as the command line names it.
 const STREAM: &str = "-";
-/// What stands for the filter that a command changes, where an option would stand.
+/// The words for the filter that a command changes, where an option would stand.
 const CHANGED_FILTER: &str = "the changed filter";
-/// What stands for standard error.
+/// The words for standard error.
 const STDERR: &str = "standard error";
 
 /// The files of a command: what it reads, and the outputs that it has claimed so far. When all are
@@ -41,15 +41,15 @@ pub(crate) struct Claims {
 #[derive(Debug)]
 struct Output {
     path: PathBuf,
-    /// What on the command line asked for it.
+    /// The word of the command line that asked for it.
     option: &'static str,
     destination: Destination,
     kind: FileType,
 }
 
 impl Claims {
-    /// A command that reads `paths`; `-` is standard input. What does not exist is not claimed: opening
-    /// it fails, with a better message.
+    /// Claims the files at `paths` for a command that reads them; `-` is standard input. A path at which nothing exists
+    /// is not claimed: opening it fails, with a better message.
     pub(crate) fn reading<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Self {
         Self {
             inputs: paths.into_iter().filter_map(|path| claim(path)).collect(),
@@ -57,7 +57,7 @@ impl Claims {
         }
     }
 
-    /// As well as `sources`, of which standard input is one that a command may read.
+    /// Claims `sources` as well, of which standard input is one that a command may read.
     pub(crate) fn and_sources(mut self, sources: &[Source]) -> Self {
         for source in sources {
             match source {
@@ -159,7 +159,7 @@ impl Claims {
     /// # Errors
     /// [`Error::Usage`] where the command reads the file, or has claimed it for another output.
     pub(crate) fn write(&mut self, path: Option<&Path>, option: &'static str) -> Result<()> {
-        // What leads nowhere cannot be opened, and is refused then.
+        // A link that leads nowhere cannot be opened, and is refused then.
         let output = Output::new(path.unwrap_or(Path::new(STREAM)), option);
         self.refuse_inputs(output.as_ref())?;
         let Some(output) = output else {
@@ -173,7 +173,7 @@ impl Claims {
     }
 }
 
-/// What is read at `path`, if it is there.
+/// Claims the file that is read at `path`, if it is there.
 fn claim(path: &Path) -> Option<(PathBuf, Destination)> {
     let id = if is_stream(path) {
         FileId::of_open(std::io::stdin())
@@ -202,7 +202,7 @@ impl Output {
         })
     }
 
-    /// Standard error, which has no name among the outputs.
+    /// Claims standard error, which has no name among the outputs.
     fn stderr() -> Option<Self> {
         let id = FileId::of_open(std::io::stderr()).ok()?;
         let stat = fstat(std::io::stderr()).ok()?;
@@ -214,13 +214,13 @@ impl Output {
         })
     }
 
-    /// Whether nothing can be lost there: a terminal, `/dev/null`, a socket.
+    /// Tells whether nothing can be lost there: a terminal, `/dev/null`, a socket.
     fn holds_nothing(&self) -> bool {
         matches!(self.kind, FileType::CharacterDevice | FileType::Socket)
     }
 
-    /// Whether two outputs would be one file. A standard stream may be redirected to where another
-    /// output goes, but it is one output alone.
+    /// Tells whether two outputs would be one file. A standard stream may be redirected to where another output goes,
+    /// but it is one output alone.
     fn clashes_with(&self, other: &Self) -> bool {
         match (is_stream(&self.path), is_stream(&other.path)) {
             (true, true) => true,

@@ -19,12 +19,12 @@ impl ResultFile {
         OutputFile::create(path, interrupt).map(Self)
     }
 
-    /// The name that messages have for it.
+    /// Returns the name that messages have for it.
     pub(crate) fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// A writer into it.
+    /// Opens a writer into it.
     pub(crate) fn writer(&self) -> Result<OutputWriter> {
         self.0.writer()
     }
@@ -34,17 +34,17 @@ impl ResultFile {
         writer.flush().map_err(|error| self.error(error))
     }
 
-    /// A writer with one number and a line end written to it.
+    /// Returns a writer with one number and a line end written to it.
     pub(crate) fn number(&self, number: u64) -> Result<OutputWriter> {
         self.text(&number.to_string())
     }
 
-    /// A writer with a text and a line end written to it.
+    /// Returns a writer with a text and a line end written to it.
     pub(crate) fn text(&self, text: &str) -> Result<OutputWriter> {
         self.written(|writer| writeln!(writer, "{text}"))
     }
 
-    /// A writer to which `write` has written, piece by piece.
+    /// Returns a writer to which `write` has written, piece by piece.
     pub(crate) fn written(
         &self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -59,13 +59,13 @@ impl ResultFile {
         self.0.finish()
     }
 
-    /// The error of a write that failed.
+    /// Makes the error of a write that failed.
     pub(crate) fn error(&self, source: io::Error) -> Error {
         self.0.error(source)
     }
 }
 
-/// Where the statistics of a run go, if they are wanted.
+/// The destination of the statistics of a run, if they are wanted.
 pub(super) enum StatsFile {
     Nowhere,
     Stderr,
@@ -73,7 +73,7 @@ pub(super) enum StatsFile {
 }
 
 impl StatsFile {
-    /// The file at `path`; `-` is standard error.
+    /// Opens the file at `path`; `-` is standard error.
     pub(super) fn open(path: Option<&Path>, interrupt: &Interrupt) -> Result<Self> {
         Ok(match path {
             None => Self::Nowhere,

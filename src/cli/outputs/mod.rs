@@ -38,7 +38,7 @@ pub(crate) struct Outputs {
     filter: Option<FilterTarget>,
     stats: StatsFile,
     page: Option<Page>,
-    /// When they were opened, and where temporary files go: statistics and page say so.
+    /// The moment at which they were opened, for statistics and page.
     began: SystemTime,
     temp_dirs: Vec<PathBuf>,
 }
@@ -71,7 +71,7 @@ impl Claims {
 }
 
 impl Outputs {
-    /// `observer`, which the recorder of the page listens beside.
+    /// Returns `observer`, joined by the recorder of the page if there is one.
     pub(crate) fn observer(&self, observer: Arc<dyn Observer>) -> Arc<dyn Observer> {
         match &self.page {
             Some(page) => page.beside(observer),
@@ -79,17 +79,17 @@ impl Outputs {
         }
     }
 
-    /// Whether there will be a page.
+    /// Tells whether there will be a page.
     pub(crate) fn has_page(&self) -> bool {
         self.page.is_some()
     }
 
-    /// The result, if it was claimed.
+    /// Returns the result, if it was claimed.
     pub(crate) fn result(&self) -> Option<&ResultFile> {
         self.result.as_ref()
     }
 
-    /// The result of a command that always claims it.
+    /// Returns the result of a command that always claims it.
     ///
     /// # Errors
     /// [`Error::Usage`] where it was not claimed, which is a bug.
@@ -98,7 +98,7 @@ impl Outputs {
             .ok_or_else(|| Error::usage("output: this command has none", "report this bug"))
     }
 
-    /// What the result drops, if it was claimed.
+    /// Returns the file for the lines that the result drops, if it was claimed.
     pub(crate) fn duplicates(&self) -> Option<&ResultFile> {
         self.duplicates.as_ref()
     }
@@ -135,13 +135,13 @@ impl Outputs {
     }
 
     /// Puts everything in place: the result first. A file that cannot be put in place leaves what was
-    /// there before, and so do those behind it.
+    /// there before, and so do those after it.
     pub(crate) fn put_in_place(self) -> Result<()> {
         self.put_in_place_with_label(|| ())
     }
 
-    /// As [`Outputs::put_in_place`]; `label` is called when the result is in place, whatever comes of the
-    /// others.
+    /// Works as [`Outputs::put_in_place`], and calls `label` when the result is in place, even if another output then
+    /// fails.
     pub(crate) fn put_in_place_with_label(self, label: impl FnOnce()) -> Result<()> {
         self.result.map_or(Ok(()), ResultFile::put_in_place)?;
         label();

@@ -1,4 +1,4 @@
-//! What the name of an output promises.
+//! The promises that the names of outputs make.
 //!
 //! *Owns:* the names of Parquet files, and the hints about names that promise what a command does not write.
 //! *Invariants:* apart from Parquet, a name changes nothing that is written.
@@ -18,13 +18,13 @@ const PACKED: [&str; 14] = [
 /// Ends of the names of pages.
 const PAGES: [&str; 3] = ["html", "htm", "xhtml"];
 
-/// Whether this is the name of a Parquet file.
+/// Tells whether this is the name of a Parquet file.
 pub(crate) fn is_table(path: &Path) -> bool {
     extension(path).is_some_and(|end| end == "parquet")
 }
 
 impl Claims {
-    /// Says of outputs whose names promise something else what they are, unless that is unwanted. `has_rows` says that
+    /// Warns of outputs whose names promise something else than they are, unless that is unwanted. `has_rows` says that
     /// the result may be the rows of a Parquet file.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Claims {
     }
 }
 
-/// A hint about lines that go to a file with the name of a compressed one.
+/// Returns a hint about lines that go to a file with the name of a compressed one.
 fn compressed(path: &Path) -> Option<&'static str> {
     let end = extension(path)?;
     PACKED.contains(&end.as_str()).then_some(
@@ -62,7 +62,7 @@ fn compressed(path: &Path) -> Option<&'static str> {
     )
 }
 
-/// A hint about a page that goes to a file with another name.
+/// Returns a hint about a page that goes to a file with another name.
 fn other_than_page(path: &Path) -> Option<&'static str> {
     let end = extension(path)?;
     (!PAGES.contains(&end.as_str())).then_some(

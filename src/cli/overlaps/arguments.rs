@@ -1,4 +1,4 @@
-//! What can be typed for `outset overlaps`.
+//! The words that can be typed for `outset overlaps`.
 //!
 //! *Owns:* its options and help texts. *Invariants:* as in [`arguments`](crate::cli::arguments).
 

@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
     Ok(())
 }
 
-/// The table for people, row by row: it may have 65,535 of them.
+/// Writes the table for people, row by row: it may have 65,535 of them.
 fn describe(found: &Overlaps, out: &mut dyn Write) -> io::Result<()> {
     let numbers = found
         .combinations

@@ -1,4 +1,4 @@
-//! What can be typed for `outset plan`.
+//! The words that can be typed for `outset plan`.
 //!
 //! *Owns:* its options and help texts. *Invariants:* as in [`arguments`](crate::cli::arguments).
 
@@ -106,7 +106,7 @@ pub(crate) struct PlanArguments {
 }
 
 impl PlanArguments {
-    /// The lines that the planned command would write.
+    /// Returns the lines that the planned command would write.
     ///
     /// # Errors
     /// Where a number of files is given that the operation does not have.

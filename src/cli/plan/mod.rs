@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
     print(&text)
 }
 
-/// What the job takes on `count` machines, as text or as JSON.
+/// Sizes the job on `count` machines, as text or as JSON.
 fn size_job(arguments: &PlanArguments, count: u64, options: &Options) -> Result<String> {
     let machines = Machines {
         count,
@@ -83,7 +83,7 @@ fn size_job(arguments: &PlanArguments, count: u64, options: &Options) -> Result<
     }
 }
 
-/// The sizing for people.
+/// Words the sizing for people.
 fn describe_sizing(sizing: &Sizing, machines: Machines) -> String {
     let seconds = sizing.shard_seconds + sizing.join_seconds;
     [
@@ -123,7 +123,7 @@ fn describe_sizing(sizing: &Sizing, machines: Machines) -> String {
     .join("\n")
 }
 
-/// The plan for inputs of which only the sizes are given.
+/// Plans for inputs of which only the sizes are given.
 pub(super) fn plan_for_shapes(
     arguments: &PlanArguments,
     selection: Selection,
@@ -150,7 +150,7 @@ pub(super) fn plan_for_shapes(
     })
 }
 
-/// The plan for people.
+/// Words the plan for people.
 pub(super) fn describe(plan: &Plan) -> String {
     let mut lines = vec![
         format!(
@@ -199,7 +199,7 @@ pub(super) fn describe(plan: &Plan) -> String {
 /// The most lines that tell steps: with many files they are all alike.
 const MOST_STEPS: usize = 24;
 
-/// A line for each step.
+/// Writes a line for each step.
 fn describe_steps(plan: &Plan) -> Vec<String> {
     let (steps, numbered) = (plan.steps(), 1..);
     let left_out = match steps.len() {
@@ -216,7 +216,7 @@ fn describe_steps(plan: &Plan) -> Vec<String> {
     numbered.zip(steps).filter_map(line).collect()
 }
 
-/// The line about the order of the answer.
+/// Writes the line about the order of the answer.
 fn describe_order(ordering: &OrderPlan) -> String {
     let answer = format!(
         "  order {}: a result of {}, sorted in {} of memory",
@@ -275,8 +275,9 @@ fn describe_costs(costs: &Costs, is_estimated: bool) -> Vec<String> {
     lines
 }
 
-/// The line about lines that an approximate result lacks, or has too many. Without an estimate (`is_estimated` false) a
-/// sample is all that is known: it may show that lines repeat, but not how many, and no line as one of several files.
+/// Writes the line about lines that an approximate result lacks, or has too many. Without an estimate (`is_estimated`
+/// false) a sample is all that is known: it may show that lines repeat, but not how many, and no line as one of several
+/// files.
 fn describe_mistakes(costs: &Costs, is_estimated: bool) -> String {
     let (expected, what) = match costs.expected_missing_lines {
         missing if missing > 0.0 => (missing, "lines expected to be missing from the result"),
@@ -299,7 +300,7 @@ fn describe_mistakes(costs: &Costs, is_estimated: bool) -> String {
     format!("  {about}{number} {what}{limits}")
 }
 
-/// A number, or a range up to `most`, if the two look different.
+/// Formats a number, or a range up to `most`, if the two look different.
 fn range(least: f64, most: Option<f64>, show: impl Fn(f64) -> String) -> String {
     let shown = show(least);
     match most.map(show).filter(|most| *most != shown) {

@@ -9,7 +9,7 @@ use super::pace::Outlook;
 use crate::cli::escaping::shortened;
 use crate::cli::numbers;
 
-/// What a phase did.
+/// Words what a phase did.
 pub(super) fn phase_summary(name: &str, phase: &PhaseStats) -> String {
     let rate = phase.bytes_read as f64 / phase.seconds.max(1e-6);
     let spilled = match phase.bytes_written {
@@ -36,7 +36,7 @@ const BAR_COLUMNS: usize = 10;
 /// Fewer columns than this tell nothing of a name: on a narrow terminal other things go first.
 const LEAST_NAME: usize = 12;
 
-/// The line on a terminal with `columns` columns. The name of a part takes the room of the bar.
+/// Draws the line on a terminal with `columns` columns. The name of a part takes the room of the bar.
 pub(super) fn bar_text(name: &str, is_part: bool, outlook: &Outlook, columns: usize) -> String {
     let share = outlook.share();
     let far = match share {
@@ -65,12 +65,12 @@ pub(super) fn bar_text(name: &str, is_part: bool, outlook: &Outlook, columns: us
     }
 }
 
-/// The line where there is no terminal.
+/// Writes the line where there is no terminal.
 pub(super) fn plain_text(name: &str, outlook: &Outlook) -> String {
     format!("{}{}", last_text(name, outlook), times(outlook))
 }
 
-/// The progress of a phase that goes on no more.
+/// Words the progress of a phase that goes on no more.
 pub(super) fn last_text(name: &str, outlook: &Outlook) -> String {
     let far = match (outlook.share(), outlook.total) {
         (Some(share), Some(total)) => {
@@ -81,13 +81,13 @@ pub(super) fn last_text(name: &str, outlook: &Outlook) -> String {
     format!("{name}: {far}")
 }
 
-/// Rate and times left, as far as they are known.
+/// Words rate and times left, as far as they are known.
 fn times(outlook: &Outlook) -> String {
     let [all, ..] = shorter_and_shorter(outlook);
     all
 }
 
-/// Rate and times left, as far as they are known; less and less of them.
+/// Words rate and times left, as far as they are known; less and less of them.
 fn shorter_and_shorter(outlook: &Outlook) -> [String; 4] {
     let rate = outlook.rate;
     let rate = rate.map(|rate| format!(", {}/s", numbers::bytes(rate as u64)));

@@ -24,19 +24,19 @@ use crate::cli::numbers;
 use line::{bar_text, last_text, phase_summary, plain_text};
 use pace::Pace;
 
-/// How long the end of a run waits for the terminal to be clean.
+/// The longest time that the end of a run waits for the terminal to be clean.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Tells a person how a run goes. There is one at a time.
 pub(crate) struct Reporter {
     is_verbose: bool,
     is_shown: bool,
-    /// Whether notices are passed on.
+    /// True if notices are passed on.
     tells_notices: bool,
     watched: Arc<Watched>,
 }
 
-/// What the run tells, and the thread that draws looks at.
+/// The state that the run updates and the drawing thread reads.
 struct Watched {
     start: Instant,
     /// Bytes that the phase went through: all that is touched from worker threads.
@@ -47,11 +47,11 @@ struct Watched {
 #[derive(Default)]
 struct Story {
     pace: Pace,
-    /// What the run is a part of; empty if it is all there is.
+    /// The part of the command that the run is; empty if it is all there is.
     part: String,
     /// The name of the phase that is going on.
     phase: Option<String>,
-    /// What was passed on, so that it is said once.
+    /// The notices that were passed on, so that each is said once.
     told: Vec<Notice>,
     /// The lines for a run that goes on, or is complete.
     announced: Vec<String>,
@@ -61,7 +61,7 @@ struct Story {
 }
 
 impl Reporter {
-    /// A reporter for these wishes and this terminal.
+    /// Makes a reporter for these wishes and this terminal.
     pub(crate) fn new(wishes: &TalkArguments) -> Self {
         let watched = Arc::new(Watched {
             start: Instant::now(),
@@ -79,7 +79,7 @@ impl Reporter {
         }
     }
 
-    /// The same without notices, if `is_beside_report`: a report on standard error can be parsed.
+    /// Stops passing on notices if `is_beside_report`: a report on standard error can then be parsed.
     pub(crate) fn without_notices_if(self, is_beside_report: bool) -> Self {
         // Dropped, a reporter ends what it shows: it is changed in place.
         let mut reporter = self;
@@ -125,13 +125,13 @@ impl Reporter {
 }
 
 impl Drop for Reporter {
-    /// Before an error is reported, too: that says what became of the last phase.
+    /// Ends the screen: before an error is reported, too, so that it is known what became of the last phase.
     fn drop(&mut self) {
         self.end_screen();
     }
 }
 
-/// How progress is shown, if it is.
+/// Chooses the form in which progress is shown, if it is.
 fn kind(wishes: &TalkArguments) -> Option<Kind> {
     // One that does not say what it is understands no control sequences.
     let is_dumb = std::env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb");
@@ -153,7 +153,7 @@ impl Watched {
         self.start.elapsed().as_secs_f64()
     }
 
-    /// How things stand now, if anything is going on.
+    /// Returns the line for this moment, if anything is going on.
     fn line(&self, kind: Kind) -> Option<String> {
         let mut story = self.story();
         let Some(phase) = story.phase.as_deref() else {

@@ -17,7 +17,7 @@ use crate::cli::numbers;
 /// The document, or the part of it that tables show.
 pub(super) struct Figures(Value);
 
-/// How a figure is read.
+/// The way in which a figure is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     /// A size.
@@ -26,7 +26,7 @@ pub(super) enum Unit {
     BytesPerSecond,
     /// A size given in bits.
     Bits,
-    /// How many.
+    /// A number of things.
     Count,
     /// A time.
     Seconds,
@@ -36,7 +36,7 @@ pub(super) enum Unit {
     Plain,
     /// A word or a path.
     Text,
-    /// Whether a result is exact.
+    /// A word for exact or approximate.
     Exactness,
 }
 
@@ -48,24 +48,24 @@ impl Figures {
         Self(document)
     }
 
-    /// What `pointer` names; nothing where that is missing or null.
+    /// Returns the value that `pointer` names; nothing where that is missing or null.
     pub(super) fn get(&self, pointer: &str) -> Option<&Value> {
         self.0.pointer(pointer).filter(|value| !value.is_null())
     }
 
-    /// How many elements the list at `pointer` has.
+    /// Counts the elements of the list at `pointer`.
     pub(super) fn count(&self, pointer: &str) -> usize {
         let list = self.get(pointer).and_then(Value::as_array);
         list.map_or(0, Vec::len)
     }
 
-    /// What `pointer` names, as people read it.
+    /// Returns the value that `pointer` names, as people read it.
     pub(super) fn text(&self, pointer: &str, unit: Unit) -> String {
         let text = self.get(pointer).and_then(|value| human(value, unit));
         text.unwrap_or_else(|| "–".to_owned())
     }
 
-    /// A cell that shows what `pointer` names, and says where it is from.
+    /// Makes a cell that shows the value that `pointer` names, and says where it is from.
     pub(super) fn cell(&self, pointer: &str, unit: Unit) -> Markup {
         let text = self.text(pointer, unit);
         let class = if unit == Unit::Text && text.chars().count() > LONG_TEXT {
@@ -81,14 +81,14 @@ impl Figures {
         }
     }
 
-    /// The document.
+    /// Returns the document.
     pub(super) fn document(&self) -> &Value {
         &self.0
     }
 }
 
 impl Unit {
-    /// How a column with this unit is set.
+    /// Returns the class of a column with this unit.
     pub(super) fn class(self) -> &'static str {
         match self {
             Self::Text | Self::Exactness => "text",
@@ -102,7 +102,7 @@ pub(super) fn embed(value: &impl Serialize, out: impl Write) -> serde_json::Resu
     value.serialize(&mut Serializer::with_formatter(out, ForHtml))
 }
 
-/// As [`embed`], into a text.
+/// Works as [`embed`], into a text.
 fn embedded(value: &Value) -> String {
     let mut text = Vec::new();
     // Writing to memory cannot fail, and JSON is text.
@@ -157,7 +157,7 @@ fn human(value: &Value, unit: Unit) -> Option<String> {
     })
 }
 
-/// How many, as a whole number with a comma between thousands: `20,000,000`.
+/// Formats a count, as a whole number with a comma between thousands: `20,000,000`.
 pub(super) fn grouped(count: f64) -> String {
     numbers::grouped(count.round() as u64)
 }

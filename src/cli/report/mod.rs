@@ -41,7 +41,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// As [`Page::open`], if there is a path.
+    /// Works as [`Page::open`], if there is a path.
     pub(crate) fn open_if_wanted(
         path: Option<&Path>,
         interrupt: &Interrupt,
@@ -68,7 +68,7 @@ impl Page {
         })
     }
 
-    /// An observer that records, and tells `other` too.
+    /// Makes an observer that records, and tells `other` too.
     pub(crate) fn beside(&self, other: Arc<dyn Observer>) -> Arc<dyn Observer> {
         match &self.recorder {
             Some(recorder) => Arc::new(Both(other, recorder.observer())),

@@ -78,7 +78,7 @@ pub(super) fn page(
     frame(&title, &lead, &sections, &whole, out)
 }
 
-/// A number and the noun that it counts, with an s unless the number is 1.
+/// Formats a number and the noun that it counts, with an s unless the number is 1.
 fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", grouped(number))
@@ -97,7 +97,7 @@ fn sets(found: &Overlaps) -> Vec<Set<'_>> {
     paths.enumerate().map(set).collect()
 }
 
-/// The combinations that the table has.
+/// Returns the combinations that the table has.
 fn in_table(found: &Overlaps) -> &[Combination] {
     let all = &found.combinations;
     all.get(..MOST_ROWS).unwrap_or(all)
@@ -137,7 +137,7 @@ fn overlaps(figures: &Figures, found: &Overlaps, sets: &[Set<'_>]) -> Markup {
     }
 }
 
-/// What the section has, and what it leaves out.
+/// Words the content of the section, and what it leaves out.
 fn about(found: &Overlaps) -> String {
     let count = found.combinations.len();
     let undrawn = count.saturating_sub(upset::MOST);

@@ -63,18 +63,18 @@ fn without_figures(title: &str, lead: &Markup, sections: &Markup) -> Markup {
     }
 }
 
-/// A part of the page.
+/// Makes a part of the page.
 pub(super) fn section(title: &str, text: &str, content: &Markup) -> Markup {
     html! { section { h2 { (title) } p { (text) } (content) } }
 }
 
-/// A picture with its title, what is to be seen in it, and its table beside it.
+/// Makes a picture with its title, a key to what is seen in it, and its table next to it.
 pub(super) fn figure(title: &str, key: &Markup, picture: Option<Markup>, table: &Markup) -> Markup {
     html! { div.pair { (alone(title, key, picture)) div { (table) } } }
 }
 
-/// A picture with its title and what is to be seen in it, for a row of pictures whose tables are
-/// too wide to stand beside them.
+/// Makes a picture with its title and a key to what is seen in it, for a row of pictures whose tables are too wide to
+/// stand next to them.
 pub(super) fn alone(title: &str, key: &Markup, picture: Option<Markup>) -> Markup {
     match picture {
         Some(picture) => html! { figure { figcaption { (title) p { (key) } } (picture) } },

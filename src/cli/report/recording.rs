@@ -1,4 +1,4 @@
-//! What is noted while a run goes on, for the pictures over time.
+//! The notes that are taken while a run goes on, for the pictures over time.
 //!
 //! *Owns:* the [`Recorder`] (a thread that looks at the process's memory now and then), the
 //! [`Recording`] that it and the engine fill, and [`Recorded`], which is what is left of it.
@@ -24,7 +24,7 @@ use serde::Serialize;
 use super::samples::{Sample, Samples, Throughput, throughput};
 use crate::cli::settings::plan_as_typed;
 
-/// As the stacks of the run's own threads: far more than is used.
+/// The stack of the recording thread, like those of the run's own threads: far more than is used.
 const STACK_BYTES: usize = 1 << 20;
 
 /// Records until it is finished or dropped.
@@ -35,7 +35,7 @@ pub(crate) struct Recorder {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What is recorded; an observer of the run.
+/// The notes on a run; an observer of it.
 pub(crate) struct Recording {
     start: Instant,
     status: Option<File>,
@@ -52,7 +52,7 @@ struct Notes {
     samples: Samples,
 }
 
-/// What a recorder has seen.
+/// The result of a recording.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Recorded {
     /// From the first moment to the last.
@@ -92,7 +92,7 @@ pub(crate) struct RecordedPhase {
     pub(crate) began_seconds: f64,
     /// Its end; `None` if it never came.
     pub(crate) ended_seconds: Option<f64>,
-    /// How long it took.
+    /// Its seconds.
     pub(crate) seconds: f64,
     /// Bytes read, from inputs and temporary files.
     pub(crate) bytes_read: u64,
@@ -145,7 +145,7 @@ impl Recorder {
         })
     }
 
-    /// What is to be told of the run.
+    /// Returns the observer that a run reports to.
     pub(crate) fn observer(&self) -> Arc<dyn Observer> {
         self.recording.clone()
     }
@@ -304,7 +304,7 @@ impl Observer for Both {
     }
 }
 
-/// The resident size in `/proc/self/status`, which `status` is.
+/// Reads the resident size in `/proc/self/status`, which `status` is.
 fn resident_bytes(status: &File) -> Option<u64> {
     let mut text = [0; 4096];
     let length = status.read_at(&mut text, 0).ok()?;

@@ -18,7 +18,7 @@ pub(crate) struct Sample {
     pub(crate) bytes_read: u64,
 }
 
-/// How much was read in a part of the time.
+/// The speed of reading in a part of the time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Throughput {
     /// Its beginning, in seconds after the start.
@@ -50,7 +50,7 @@ impl Samples {
     pub(super) const MOST: usize = 512;
     const FIRST_INTERVAL: Duration = Duration::from_millis(25);
 
-    /// Time from one sample to the next.
+    /// Returns the time from one sample to the next.
     pub(super) fn interval(&self) -> Duration {
         self.interval
     }

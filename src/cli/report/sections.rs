@@ -64,7 +64,7 @@ pub(super) fn origin(figures: &Figures, base: &str) -> Markup {
     section("How this was made", text, &content)
 }
 
-/// The phases, and how much was read when.
+/// Writes the phases, and the bytes that were read over time.
 pub(super) fn timeline(figures: &Figures, recorded: &Recorded) -> Markup {
     let text = format!(
         "The run took {}, including opening the inputs and writing the result. It had {}; each reads an input, or the \
@@ -115,7 +115,7 @@ fn phase_table(figures: &Figures) -> Markup {
     rows(figures, "Phases", "/recording/phases", columns)
 }
 
-/// The resident size over time; `peak` says what the largest was.
+/// Writes the resident size over time; `peak` says what the largest was.
 pub(super) fn memory(figures: &Figures, recorded: &Recorded, peak: &str) -> Markup {
     let text = format!(
         "The limit covers the whole process. {peak} The chart may miss a peak between two samples."
@@ -146,7 +146,7 @@ pub(super) fn memory(figures: &Figures, recorded: &Recorded, peak: &str) -> Mark
     section("Memory", &text, &content)
 }
 
-/// The sizes of the buckets of a run, whose statistics are at `base`.
+/// Writes the sizes of the buckets of a run, whose statistics are at `base`.
 pub(super) fn buckets(figures: &Figures, base: &str, stats: &BucketStats) -> Markup {
     if stats.count == 0 {
         let none = "This run used no buckets: it kept everything it needed in memory at once.";

@@ -43,7 +43,8 @@ pub(super) fn page(
     frame(&title, &lead(stats), &sections, figures.document(), out)
 }
 
-/// The parts about a run whose statistics are at `/stats`, and its plan at `/plan`: what it `found`, and what it took.
+/// Writes the parts about a run whose statistics are at `/stats`, and its plan at `/plan`: what it `found`, and what it
+/// took.
 pub(super) fn run(
     figures: &Figures,
     stats: &Stats,
@@ -65,7 +66,7 @@ pub(super) fn run(
     }
 }
 
-/// How the lines were found.
+/// Writes how the lines were found.
 pub(super) fn lead(stats: &Stats) -> Markup {
     html! {
         p.lead {

@@ -15,7 +15,7 @@ pub(super) type Named<'a> = (&'a str, &'a str, Unit);
 /// More rows than this are shown when asked for, and not on paper.
 const MOST_OPEN_ROWS: usize = 24;
 
-/// A table of figures that have a name each; those that the document does not have are left out.
+/// Makes a table of figures that have a name each; those that the document does not have are left out.
 pub(super) fn list(figures: &Figures, caption: &str, entries: &[Named]) -> Markup {
     let there = || {
         let entries = entries.iter();
@@ -36,15 +36,15 @@ pub(super) fn list(figures: &Figures, caption: &str, entries: &[Named]) -> Marku
     )
 }
 
-/// A table of the objects in the list at `base`; a column is a title, a pointer inside of an object,
-/// and a unit. Where no object has a column it is left out.
+/// Makes a table of the objects in the list at `base`; a column is a title, a pointer inside of an object, and a unit.
+/// Where no object has a column it is left out.
 pub(super) fn rows(figures: &Figures, caption: &str, base: &str, columns: &[Named]) -> Markup {
     let count = figures.count(base);
     let bases: Vec<String> = (0..count).map(|row| format!("{base}/{row}")).collect();
     rows_at(figures, caption, &bases, columns)
 }
 
-/// As [`rows`], of objects wherever they are.
+/// Works as [`rows`], for objects wherever they are.
 pub(super) fn rows_at(
     figures: &Figures,
     caption: &str,
@@ -74,7 +74,7 @@ pub(super) fn rows_at(
     folded(caption, bases.len(), &table)
 }
 
-/// A table with `rows` rows under a caption; a long one is folded until the reader opens it.
+/// Makes a table with `rows` rows under a caption; a long one is folded until the reader opens it.
 pub(super) fn folded(caption: &str, rows: usize, table: &Markup) -> Markup {
     let table = scrolled(caption, table);
     if rows <= MOST_OPEN_ROWS {
@@ -88,12 +88,12 @@ pub(super) fn folded(caption: &str, rows: usize, table: &Markup) -> Markup {
     }
 }
 
-/// A place in which what is too wide or too long is scrolled.
+/// Makes a box in which a table that is too wide or too long is scrolled.
 pub(super) fn scrolled(caption: &str, table: &Markup) -> Markup {
     html! { div.scrolled tabindex="0" role="region" aria-label=(caption) { (table) } }
 }
 
-/// A table of two figures beside each other: title, pointer of each (empty for none), unit.
+/// Makes a table of two figures side by side: title, pointer of each (empty for none), unit.
 pub(super) fn beside(
     figures: &Figures,
     caption: &str,

@@ -111,7 +111,7 @@ pub(crate) struct SymdiffArguments {
     set: SetArguments,
 }
 
-/// How often a line is written.
+/// The number of times that a line is written.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct RepeatArguments {
@@ -157,7 +157,7 @@ pub(crate) struct SideArguments {
 }
 
 impl SideArguments {
-    /// The lines that the command `operation` writes with these options.
+    /// Returns the lines that the command `operation` writes with these options.
     ///
     /// # Errors
     /// Where it takes none of them.
@@ -175,7 +175,7 @@ impl SideArguments {
         ))
     }
 
-    /// The lines that are asked for: without an option, those of every file.
+    /// Returns the lines that are asked for: without an option, those of every file.
     pub(crate) fn selection(&self) -> Selection {
         match (self.exactly, self.at_least, self.at_most) {
             (Some(sides), _, _) => Selection::exactly(sides),
@@ -217,7 +217,7 @@ pub(crate) struct OrderArguments {
 }
 
 impl OrderArguments {
-    /// The selection with its lines in the order that these arguments ask for.
+    /// Returns the selection with its lines in the order that these arguments ask for.
     pub(crate) fn add_to(&self, selection: Selection) -> Selection {
         selection.ordered(match self.order {
             _ if self.keep_order => Order::Input,
@@ -228,7 +228,7 @@ impl OrderArguments {
     }
 }
 
-/// What is written of each line.
+/// The form in which each line is written.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 #[expect(
@@ -261,7 +261,7 @@ pub(crate) struct WrittenArguments {
 }
 
 impl WrittenArguments {
-    /// Whether the files are multisets, so that every line with a key counts for the same one.
+    /// Tells whether the files are multisets, so that every line with a key counts for the same one.
     pub(crate) fn is_multiset(&self) -> bool {
         self.all
     }
@@ -275,7 +275,7 @@ impl WrittenArguments {
         }
     }
 
-    /// The selection with the label and the repeats that these arguments ask for.
+    /// Returns the selection with the label and the repeats that these arguments ask for.
     pub(crate) fn add_to(&self, selection: Selection) -> Selection {
         let selection = selection.labelled(self.label());
         if self.all {
@@ -286,7 +286,7 @@ impl WrittenArguments {
     }
 }
 
-/// What all of the commands take.
+/// The options that all of the commands take.
 #[derive(Debug, Args)]
 pub(crate) struct SetArguments {
     /// Write the result to FILE, complete or not at all
@@ -340,29 +340,29 @@ pub(crate) struct SetArguments {
 }
 
 impl SetArguments {
-    /// The options that these arguments ask for.
+    /// Returns the options that these arguments ask for.
     fn options(&self, interrupt: &Interrupt) -> Options {
         let options = self.run.options(self.output.as_deref(), interrupt);
         let options = self.records.add_to_options(options);
         self.force.add_to(self.choice.add_to(options))
     }
 
-    /// Whether the statistics go to standard error.
+    /// Tells whether the statistics go to standard error.
     pub(super) fn reports_on_stderr(&self) -> bool {
         self.stats.as_deref() == Some(Path::new("-"))
     }
 }
 
-/// What one of the commands is to do.
+/// The task of one of the commands.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
-    /// Which lines are written, and what stands before them.
+    /// The rule for the lines that are written, and their label.
     pub(crate) selection: Selection,
     /// The sides.
     pub(crate) inputs: &'a InputArguments,
     pub(super) set: &'a SetArguments,
     pub(super) filters: Option<&'a StoredFilterArguments>,
-    /// Where what the result drops goes.
+    /// The destination of lines that the result drops.
     pub(super) duplicates: Option<&'a Path>,
 }
 
@@ -387,7 +387,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Whether whole records are written, as they are, and in no other order than that of the inputs.
+    /// Tells whether whole records are written, as they are, and in no other order than that of the inputs.
     #[cfg(feature = "parquet")]
     pub(super) fn writes_plain_records(&self) -> bool {
         let has_labels = self.set.written.label() != Label::None;
@@ -395,7 +395,7 @@ impl<'a> Request<'a> {
         !(has_labels || is_sorted || self.set.records.writes_keys())
     }
 
-    /// The options of the run.
+    /// Returns the options of the run.
     pub(crate) fn options(&self, interrupt: &Interrupt) -> Options {
         let options = self.set.options(interrupt);
         match self.filters {

@@ -111,7 +111,7 @@ fn find(
 struct Divided {
     lines: WriteSink<OutputWriter>,
     duplicates: Option<WriteSink<OutputWriter>>,
-    /// Whether it was the other file that could not be written.
+    /// True if it was the other file that could not be written.
     has_lost_duplicates: bool,
 }
 

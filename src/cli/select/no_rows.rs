@@ -1,4 +1,4 @@
-//! What stands in for the copying of rows in a build that reads no Parquet files: it refuses.
+//! The stand-in for the copying of rows in a build that reads no Parquet files: it refuses.
 //!
 //! *Owns:* the refusal. *Invariants:* lines are not written to a file whose name says that it is Parquet. *Cost:* none.
 

@@ -22,9 +22,9 @@ use crate::cli::outputs::ResultFile;
 
 /// The name of the phase of copying.
 const COPY: &str = "copy";
-/// Its place among the phases: behind all steps of the plan.
+/// Its place among the phases: after all steps of the plan.
 const COPY_STEP: usize = usize::MAX;
-/// How many bytes of the numbers are gathered before they are written.
+/// Bytes of the numbers that are gathered before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// Finds the rows of the first of `sources`, and writes them to `result`.
@@ -184,7 +184,7 @@ fn usage(result: &ResultFile, what: &str, advice: &str) -> Result<Stats> {
 /// The numbers of the rows on temporary disk: each as the difference to the one before it, in groups of seven bits.
 struct Numbers {
     file: BufWriter<File>,
-    /// Where the file is, for messages.
+    /// The directory of the file, for messages.
     directory: PathBuf,
     last: u64,
     bytes: u64,
@@ -210,8 +210,8 @@ impl Numbers {
         })
     }
 
-    /// What a failed run means whose result was to be these numbers: a result that could not be written is a temporary
-    /// file here.
+    /// Makes the error of a failed run whose result was to be these numbers: a result that could not be written is a
+    /// temporary file here.
     fn unwritable(&self, error: Error) -> Error {
         match error {
             Error::Output { .. } if self.bytes > self.most => Error::TempLimit {
@@ -226,7 +226,7 @@ impl Numbers {
         }
     }
 
-    /// The numbers, from the first on.
+    /// Yields the numbers, from the first on.
     fn read(mut self) -> Result<impl Iterator<Item = Result<u64>>> {
         let rewound = self
             .file
@@ -284,7 +284,7 @@ impl Sink for Numbers {
     }
 }
 
-/// The error for a temporary file.
+/// Makes the error for a temporary file.
 fn unusable(directory: &Path, source: io::Error) -> Error {
     Error::Temp {
         path: directory.to_owned(),

@@ -1,7 +1,7 @@
 //! The arguments that name sides, as the parser knows them.
 //!
-//! *Owns:* their definitions, help texts and order. *Invariants:* a side stands where its first word does on the command
-//! line. This is what the derived parser cannot say: it keeps no order between arguments.
+//! *Owns:* their definitions, help texts and order. *Invariants:* a side stands where its first word does on the
+//! command line. This is what the derived parser cannot say: it keeps no order between arguments.
 
 use std::path::PathBuf;
 
@@ -46,7 +46,7 @@ impl Args for InputArguments {
     }
 }
 
-/// An argument with paths as values, in all its occurrences together.
+/// Makes an argument with paths as values, in all its occurrences together.
 fn paths(id: &'static str, name: &'static str) -> Arg {
     Arg::new(id)
         .value_name(name)
@@ -93,7 +93,7 @@ fn null() -> Arg {
         .help("Names in the LISTs of --files-from end in NUL, as `find -print0` writes them")
 }
 
-/// The words of an argument with their places on the command line.
+/// Yields the words of an argument with their places on the command line.
 fn placed<'m>(
     matches: &'m ArgMatches,
     id: &str,

@@ -21,7 +21,7 @@ use outset::{Error, Result};
 use super::names::Names;
 use super::stdin::check_part;
 
-/// Adds the files that `path` stands for. What is not there is added as it is: opening it says why it fails.
+/// Adds the files that `path` stands for. A path that does not exist is added as it is: opening it says why it fails.
 ///
 /// # Errors
 /// [`Error::Usage`] for a directory or a pattern without files, and for standard input; [`Error::Input`] for what
@@ -54,7 +54,7 @@ fn add(path: PathBuf, files: &mut Names) -> Result<()> {
             continue;
         };
         let next = directory.join(name);
-        // Asked of what a link leads to. What is gone, or is no file, is refused when it is opened.
+        // Asked of the target of a link. A path that is gone, or is no file, is refused when it is opened.
         if is_directory(&next)? {
             let names = names_in(&next, files)?;
             open.push((next, names));
@@ -71,7 +71,7 @@ fn add(path: PathBuf, files: &mut Names) -> Result<()> {
     Ok(())
 }
 
-/// Whether a name in a directory counts.
+/// Tells whether a name in a directory counts.
 fn counts(name: &OsStr) -> bool {
     !matches!(name.as_encoded_bytes(), [b'.' | b'_', ..])
 }
@@ -88,8 +88,8 @@ fn is_directory(path: &Path) -> Result<bool> {
     }
 }
 
-/// The names in a directory that count, in order, once they are counted; where there is no room for them, those of
-/// directories.
+/// Returns the names in a directory that count, in order, once they are counted; where there is no room for them, those
+/// of directories.
 fn names_in(directory: &Path, files: &mut Names) -> Result<impl Iterator<Item = OsString> + use<>> {
     let fail = |source| unreadable(directory, source);
     let mut names = DirectoryNames::default();
@@ -130,7 +130,7 @@ impl DirectoryNames {
     }
 }
 
-/// The files and directories that match a pattern; at least one.
+/// Finds the files and directories that match a pattern; at least one.
 fn matching(pattern: &Path, files: &mut Names) -> Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     for component in pattern.components() {
@@ -145,7 +145,7 @@ fn matching(pattern: &Path, files: &mut Names) -> Result<Vec<PathBuf>> {
             _ => found.iter_mut().for_each(|path| path.push(component)),
         }
     }
-    // What stands behind a wildcard need not be everywhere.
+    // The part after a wildcard need not exist in every directory.
     found.retain(|path| fs::symlink_metadata(path).is_ok());
     if found.is_empty() && files.fit() {
         return Err(Error::usage(
@@ -156,7 +156,7 @@ fn matching(pattern: &Path, files: &mut Names) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// What in these directories matches `text`, which is one component of `pattern`.
+/// Finds the files and directories in these directories that match `text`, which is one component of `pattern`.
 fn matching_in(
     directories: &[PathBuf],
     pattern: &Path,

@@ -53,7 +53,7 @@ impl<'l> List<'l> {
         })
     }
 
-    /// The next name that is not empty.
+    /// Reads the next name that is not empty.
     ///
     /// # Errors
     /// [`Error::Input`] where the list cannot be read, or has a name that is too long for a path.

@@ -23,14 +23,14 @@ use self::stdin::{STDIN, check_part};
 pub(crate) use self::words::Purpose;
 use super::options::MachineArguments;
 
-/// What to do where a list cannot be read.
+/// Advice where a list cannot be read.
 const LIST_ADVICE: &str = "give --files-from a file that lists the names of other files";
 
 /// The sides that an operation is about, in the order of the command line.
 #[derive(Debug, Clone)]
 pub(crate) struct InputArguments {
     sides: Vec<Side>,
-    /// Whether names in lists end in NUL.
+    /// True if names in lists end in NUL.
     null: bool,
     /// The memory that names may take, in bytes.
     machine: MachineArguments,
@@ -48,13 +48,13 @@ enum Side {
 }
 
 impl InputArguments {
-    /// Whether no side was named.
+    /// Tells whether no side was named.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn is_empty(&self) -> bool {
         self.sides.is_empty()
     }
 
-    /// The files with the names of others, which the command reads as well.
+    /// Yields the files with the names of others, which the command reads as well.
     pub(crate) fn lists(&self) -> impl Iterator<Item = &PathBuf> {
         self.sides.iter().filter_map(|side| match side {
             Side::List(list) => Some(list),
@@ -62,8 +62,8 @@ impl InputArguments {
         })
     }
 
-    /// The sides as the library reads them: directories and patterns are looked up, and lists are read. Call it once:
-    /// a list may be standard input.
+    /// Returns the sides as the library reads them: directories and patterns are looked up, and lists are read. Call it
+    /// once: a list may be standard input.
     ///
     /// # Errors
     /// [`Error::Usage`] for a directory or a pattern without files, for standard input in a side of several files or
@@ -103,7 +103,7 @@ impl InputArguments {
     }
 }
 
-/// The side of these files, directories and patterns.
+/// Makes the side of these files, directories and patterns.
 fn source_of(paths: &[PathBuf], names: &mut Names) -> Result<Source> {
     if let [path] = paths
         && path == Path::new(STDIN)

@@ -21,7 +21,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// No names yet, for a run with these options.
+    /// Makes a list without names, for a run with these options.
     pub(crate) fn new(options: &Options) -> Self {
         Self {
             listing: Listing::new(options),
@@ -85,7 +85,7 @@ impl Names {
         self.files.len()
     }
 
-    /// True if names are kept: the limit has room for all of them.
+    /// Returns true if names are kept: the limit has room for all of them.
     pub(super) fn fit(&self) -> bool {
         self.listing.fits()
     }

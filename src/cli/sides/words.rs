@@ -1,4 +1,4 @@
-//! What people mean by the words of a side, where it may be something else than they get.
+//! The words of a side that may mean something else than their user gets.
 //!
 //! *Owns:* the names of sides that have several words, and the refusals of words that were meant
 //! otherwise: one side for two, a pattern for a FILE, an output for a FILE. *Invariants:* nothing is refused here that
@@ -39,7 +39,7 @@ impl Side {
 }
 
 impl InputArguments {
-    /// The sides as the library reads them, for this `purpose`: as [`InputArguments::sources`].
+    /// Works as [`InputArguments::sources`], for this `purpose`: first checks that its words mean what they seem to.
     ///
     /// # Errors
     /// Those of [`InputArguments::sources`]; [`Error::Usage`] for one side of several words where more sides are
@@ -111,7 +111,7 @@ fn is_missing(path: &Path) -> bool {
     path != Path::new(STDIN) && found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
-/// The first of these words, and how many more there are.
+/// Lists the first of these words, and the last one if there are more.
 fn named(words: &[PathBuf]) -> String {
     let shown: Vec<String> = words
         .iter()

@@ -1,4 +1,4 @@
-//! What `outset size` can be asked.
+//! The words that can be typed for `outset size`.
 //!
 //! *Owns:* its options and their help. *Invariants:* an option's value is parsed here, and judged in
 //! [`super::request`].
@@ -56,7 +56,7 @@ pub(crate) struct SizeArguments {
 }
 
 impl SizeArguments {
-    /// Whether no option says what to size.
+    /// Tells whether no option says what to size.
     pub(super) fn asks_nothing(&self) -> bool {
         self.lines.is_none()
             && self.max_fpr.is_none()
@@ -66,7 +66,7 @@ impl SizeArguments {
             && self.kind.is_none()
     }
 
-    /// The one kind that is asked for.
+    /// Returns the one kind that is asked for.
     pub(super) fn kind(&self) -> Option<Kind> {
         self.kind.map(Kind::from)
     }

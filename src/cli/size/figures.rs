@@ -22,15 +22,15 @@ pub(super) struct Figure {
     result: String,
     #[serde(flatten)]
     row: Row,
-    /// What a tenth of the rate costs.
+    /// The price of a tenth of the rate, in bits per line.
     #[serde(skip_serializing_if = "Option::is_none")]
     bits_per_tenfold: Option<f64>,
-    /// That a counter passes 15, with the best k before rounding.
+    /// The chance that a counter passes 15, with the best k before rounding.
     #[serde(skip_serializing_if = "Option::is_none")]
     overflow_per_counter: Option<f64>,
 }
 
-/// What is given, and what the row shows for it.
+/// A request, and the words for its row.
 struct Case {
     given: &'static str,
     kind: Kind,
@@ -50,7 +50,7 @@ impl Case {
         }
     }
 
-    /// The lines and the shape. A rate has the cells of the formula, as the textbooks have it; what is
+    /// Returns the lines and the shape. A rate has the cells of the formula, as the textbooks have it; a filter that is
     /// laid out for a rate takes a few more, for hashes are whole.
     fn shape(&self) -> (u64, Shape) {
         let LinesAndRate(lines, fpr) = self.request else {
@@ -125,7 +125,7 @@ const CASES: [Case; 12] = [
     },
 ];
 
-/// All figures.
+/// Computes all figures.
 pub(super) fn all() -> Vec<Figure> {
     let figure = |case: &Case| {
         let (lines, shape) = case.shape();
@@ -142,7 +142,7 @@ pub(super) fn all() -> Vec<Figure> {
     CASES.iter().map(figure).collect()
 }
 
-/// The figures for people.
+/// Words the figures for people.
 pub(super) fn describe(figures: &[Figure]) -> String {
     let widest = figures.iter().map(|figure| figure.given.len()).max();
     let width = widest.unwrap_or(0);
@@ -169,7 +169,7 @@ fn overflow() -> f64 {
     sizing::counter_overflow(LN_2)
 }
 
-/// The best number of hashes, and the other whole number beside the exact one.
+/// Words the best number of hashes, and the other whole number next to the exact one.
 fn tell_hashes(row: &Row) -> String {
     let (k, exact) = (row.hashes, row.hashes_exact);
     let (other, other_fpr) = if f64::from(k) > exact {

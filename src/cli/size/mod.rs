@@ -1,8 +1,8 @@
 //! `outset size`: how large a filter must be, and how often it is wrong.
 //!
 //! *Owns:* the command: what may be asked ([`arguments`]), what that means for each kind
-//! ([`request`]), the answer ([`report`]) and the textbooks' figures ([`figures`]). *Invariants:* it computes nothing; every figure comes out of
-//! [`outset::filter`]. It reads no file and takes no memory for a filter.
+//! ([`request`]), the answer ([`report`]) and the textbooks' figures ([`figures`]). *Invariants:* it computes nothing;
+//! every figure comes out of [`outset::filter`]. It reads no file and takes no memory for a filter.
 
 mod arguments;
 mod figures;
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<()> {
     print(&text(arguments)?)
 }
 
-/// What the command prints.
+/// Returns the text that the command prints.
 pub(super) fn text(arguments: &SizeArguments) -> Result<String> {
     Ok(if arguments.asks_nothing() {
         let figures = figures::all();

@@ -10,7 +10,7 @@ use super::arguments::SizeArguments;
 use super::request::Request;
 use crate::cli::numbers::{aligned, binary, decimal, grouped, percent, significant};
 
-/// What was given, and what follows for each kind.
+/// The request, and the answer for each kind.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,21 +40,21 @@ pub(super) struct Row {
     pub(super) predicted_fpr: f64,
     pub(super) fpr_one_less_hash: Option<f64>,
     pub(super) fpr_one_more_hash: Option<f64>,
-    /// That any counter passes its largest count, at most.
+    /// The chance, at most, that any counter passes its largest count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) overflow_chance: Option<f64>,
-    /// That any two lines have the same digest, at most.
+    /// The chance, at most, that any two lines have the same digest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) collision_chance: Option<f64>,
-    /// A hash table of as many lines, for comparison.
+    /// The size of a hash table of the same lines, for comparison.
     pub(super) hash_table_bytes: u64,
-    /// What this kind cannot do.
+    /// Notes on what this kind cannot do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) notes: Vec<String>,
 }
 
 impl Row {
-    /// The row of a shape that holds `lines` lines.
+    /// Makes the row of a shape that holds `lines` lines.
     pub(super) fn new(lines: u64, shape: Shape) -> Self {
         let fpr_with = |hashes: u32| {
             let is_possible = (1..=shape.kind.most_hashes()).contains(&hashes);
@@ -104,7 +104,7 @@ impl Row {
 }
 
 impl Report {
-    /// The answer to a request.
+    /// Answers a request.
     pub(super) fn new(arguments: &SizeArguments, request: Request) -> Self {
         let asked = arguments.kind();
         let kinds = Kind::ALL
@@ -125,7 +125,7 @@ impl Report {
         }
     }
 
-    /// The answer for people.
+    /// Words the answer for people.
     pub(super) fn describe(&self) -> String {
         let mut text = vec![self.describe_request(), String::new()];
         text.extend(self.describe_table());
@@ -205,7 +205,7 @@ impl Report {
         self.kinds.iter().filter_map(describe).collect()
     }
 
-    /// Beside the kind with the most lines, where the number of lines follows.
+    /// Words the size of a hash table for the most lines of any kind, where the number of lines follows.
     fn describe_hash_table(&self) -> String {
         let most = self.kinds.iter().max_by_key(|row| row.lines);
         let (lines, bytes) = most.map_or((0, 0), |row| (row.lines, row.hash_table_bytes));

@@ -13,23 +13,23 @@ const LEAST_MEMORY_BYTES: u64 = 64;
 /// More is no memory of any machine, and would not be counted right in 64 bits.
 const MOST_BITS: f64 = (1u64 << 63) as f64;
 
-/// What is given.
+/// The values that are given, and so the question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Request {
-    /// How large?
+    /// The size for this number of lines and this rate.
     LinesAndRate(u64, f64),
-    /// How often wrong, with this number of lines in this number of bytes?
+    /// The rate with this number of lines in this number of bytes.
     LinesAndMemory(u64, u64),
-    /// How often wrong, with this number of bits of storage a line?
+    /// The rate with this number of lines and this number of bits of storage a line.
     LinesAndBits(u64, f64),
-    /// How many lines fit this number of bytes?
+    /// The number of lines that fit this number of bytes at this rate.
     MemoryAndRate(u64, f64),
-    /// How many lines, and how often wrong?
+    /// The number of lines, and the rate, with this number of bytes and of bits a line.
     MemoryAndBits(u64, f64),
 }
 
 impl Request {
-    /// What the arguments ask.
+    /// Reads the question from the arguments.
     ///
     /// # Errors
     /// [`Error::Usage`] for a value out of its range, and for too few options or too many.
@@ -61,8 +61,8 @@ impl Request {
         Ok(request)
     }
 
-    /// The lines and the shape of a filter of this kind, with `hashes` hashes (as many as the kind
-    /// has, if those are fewer) or with the best number of them.
+    /// Returns the lines and the shape of a filter of this kind, with `hashes` hashes (as many as the kind has, if
+    /// those are fewer) or with the best number of them.
     pub(super) fn shape(self, kind: Kind, hashes: Option<u32>) -> (u64, Shape) {
         match self {
             Self::LinesAndRate(lines, fpr) => (lines, Shape::for_fpr(kind, lines, fpr, hashes)),
@@ -101,7 +101,7 @@ impl Request {
     }
 }
 
-/// Each value by itself.
+/// Checks each value by itself.
 fn check_values(arguments: &SizeArguments) -> Result<()> {
     let bad_fpr = arguments.max_fpr.filter(|fpr| *fpr <= 0.0 || *fpr >= 1.0);
     let is_size = |bits: &f64| *bits > 0.0 && bits.is_finite();
@@ -124,7 +124,7 @@ fn check_values(arguments: &SizeArguments) -> Result<()> {
     Err(Error::usage(format!("{what} given"), advice))
 }
 
-/// As many hashes as the one kind has; without a kind, the answer says which have fewer.
+/// Checks that the one kind has as many hashes; without a kind, the answer says which have fewer.
 fn check_hashes(arguments: &SizeArguments) -> Result<()> {
     let (Some(kind), Some(hashes)) = (arguments.kind(), arguments.hashes) else {
         return Ok(());

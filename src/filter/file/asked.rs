@@ -26,14 +26,14 @@ pub(crate) struct AskedFilter {
 
 #[derive(Debug)]
 enum Place {
-    /// As in memory; its size is reserved from the budget.
+    /// A filter that is asked like one in memory; its size is reserved from the budget.
     Mapped(Filter<Mapped>),
     /// Takes no memory of the budget.
     InFile(Filter<InFile>),
 }
 
 impl AskedFilter {
-    /// The filter, mapped if it fits `room` bytes of the budget.
+    /// Makes the filter, mapped if it fits `room` bytes of the budget.
     ///
     /// # Errors
     /// [`Error::Memory`] when the budget has less than `room`, [`Error::Input`] when the file cannot be mapped.
@@ -50,7 +50,7 @@ impl AskedFilter {
         })
     }
 
-    /// How often each line may have been inserted, at most. `counts` is overwritten.
+    /// Counts how often each line may have been inserted, at most. `counts` is overwritten.
     ///
     /// # Errors
     /// [`Error::BadFilter`] for a file that was truncated after its check, [`Error::Input`] for one that
@@ -67,7 +67,7 @@ impl AskedFilter {
         }
     }
 
-    /// The error for a failed read. The size was checked, so reading past the end means that the file was
+    /// Makes the error for a failed read. The size was checked, so reading past the end means that the file was
     /// truncated since.
     fn failed(&self, error: std::io::Error) -> Error {
         if error.kind() == std::io::ErrorKind::UnexpectedEof {
@@ -104,7 +104,7 @@ mod tests {
     use crate::hash::LineHasher;
     use crate::interrupt::Interrupt;
 
-    /// A filter of every other one of some lines, in a file.
+    /// Makes a filter of every other one of some lines, in a file.
     fn stored(kind: Kind, directory: &std::path::Path, lines: &[Vec<u8>]) -> CheckedFilter {
         let budget = MemoryBudget::new(1 << 24, 0);
         let rules = Rules {

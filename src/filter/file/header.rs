@@ -21,22 +21,22 @@ const VERSION: u32 = 1;
 /// These bytes are hashed when a file is written and again when it is opened: a program whose hash differs
 /// would otherwise miss lines without noticing.
 const TOUCHSTONE: &[u8] = b"outset";
-/// Where the table begins: behind the header.
+/// The offset of the table: right after the header.
 pub(super) const HEADER_BYTES: u64 = PAGE;
-/// Where the header's own checksum is.
+/// The offset of the header's own checksum.
 const CHECKSUM_AT: usize = HEADER_BYTES as usize - 8;
-/// Where the zeros begin.
+/// The offset of the first zero.
 const ZEROS_AT: usize = 118;
 /// The most lines that a header may claim. Adding lines to that cannot overflow.
 const MOST_KEYS: u64 = 1 << 62;
 
-/// What the first page says.
+/// The content of the first page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Header {
     pub(super) shape: Shape,
     /// Has the key of the filter.
     pub(super) hasher: LineHasher,
-    /// What a line was when the filter was built.
+    /// The rules for a line when the filter was built.
     pub(super) format: LineFormat,
     /// The form of the keys of lines.
     pub(super) key_form: KeyForm,
@@ -53,13 +53,13 @@ pub(super) type Refusal = (String, &'static str);
 
 const NOT_OURS: &str = "name a file that `outset filter build` wrote";
 const NEWER: &str = "use the version of outset that built it, or build it again";
-/// What to do about a file that is not what was written.
+/// Advice on a file that is not what was written.
 pub(super) const BUILD_AGAIN: &str = "restore it from a backup, or build it again";
 
 impl Header {
-    /// The header of the filter in a file that begins with `page`. Checks in the order that gives the most
-    /// helpful refusal: whether it is a filter file at all, its version, then damage, then what it says. Another
-    /// version may have its checksum elsewhere, so that comes before it.
+    /// Decodes the header of the filter in a file that begins with `page`. Checks in the order that gives the most
+    /// helpful refusal: whether it is a filter file at all, its version, then damage, then its content. Another version
+    /// may have its checksum elsewhere, so the version comes before it.
     pub(super) fn decode(page: &[u8; HEADER_BYTES as usize]) -> Result<Self, Refusal> {
         let damaged = |what: String| (what, BUILD_AGAIN);
         if page[..8] != MAGIC {
@@ -79,7 +79,7 @@ impl Header {
         Self::decode_checked(page)
     }
 
-    /// The header in a page whose checksum is right. It may still have been written by another program, or to
+    /// Decodes the header in a page whose checksum is right. It may still have been written by another program, or to
     /// mislead: shape, counts and offsets are checked before anything is allocated or read by them.
     fn decode_checked(page: &[u8; HEADER_BYTES as usize]) -> Result<Self, Refusal> {
         let damaged = |what: String| (what, BUILD_AGAIN);
@@ -121,7 +121,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Whether the code can work with the shape and the counts.
+    /// Checks that the code can work with the shape and the counts.
     fn check_shape(&self) -> Result<(), String> {
         let Shape { kind, cells, .. } = self.shape;
         self.shape.check()?;
@@ -137,7 +137,7 @@ impl Header {
         Ok(())
     }
 
-    /// The header as bytes, at the offsets of the table in the module's description, with its checksum.
+    /// Encodes the header at the offsets of the table in the module's description, with its checksum.
     pub(super) fn encode(&self) -> [u8; HEADER_BYTES as usize] {
         let mut page = [0; HEADER_BYTES as usize];
         let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
@@ -167,28 +167,28 @@ impl Header {
         page
     }
 
-    /// How many sections the body has.
+    /// Returns the number of sections of the body.
     pub(super) fn sections(&self) -> u64 {
         self.body_bytes().div_ceil(SECTION_BYTES)
     }
 
-    /// Where the body begins, in bytes: at a page, so that it can be mapped.
+    /// Returns the byte at which the body begins: at a page, so that it can be mapped.
     pub(super) fn body_at(&self) -> u64 {
         HEADER_BYTES + round_up(self.sections() * 8, PAGE)
     }
 
-    /// The size of the body.
+    /// Returns the size of the body.
     pub(super) fn body_bytes(&self) -> u64 {
         self.shape.bytes()
     }
 
-    /// The size of the file.
+    /// Returns the size of the file.
     pub(super) fn file_bytes(&self) -> u64 {
         self.body_at() + self.body_bytes()
     }
 }
 
-/// The number of a kind in files; it never changes.
+/// Returns the number of a kind in files; it never changes.
 fn kind_number(kind: Kind) -> u8 {
     match kind {
         Kind::Blocked => 1,

@@ -17,13 +17,13 @@
 //!
 //! | offset | size | what |
 //! |---|---|---|
-//! | 0 | 8 | magic: `93 4F 53 46 0D 0A 1A 0A` (0x93, `OSF`, CR, LF, 0x1A, LF: what changes line ends or strips the eighth bit spoils it) |
+//! | 0 | 8 | magic: `93 4F 53 46 0D 0A 1A 0A`, which is 0x93, `OSF`, CR, LF, 0x1A, LF |
 //! | 8 | 4 | version: 1 |
 //! | 12 | 4 | offset of the table: 4096 |
 //! | 16 | 1 | kind: 1 blocked, 2 classic, 3 counting, 4 spectral, 5 fingerprint |
 //! | 17 | 1 | the byte that ends a line: 10 or 0 |
 //! | 18 | 1 | 1 if a CR before the line end is not part of the line, else 0 |
-//! | 19 | 1 | how keys are compared: 1 without regard to the case of ASCII letters, 2 without the blanks and tabs at both ends of each field, 3 both, else 0 |
+//! | 19 | 1 | comparison of keys: 1 ignores the case of ASCII letters, 2 trims fields, 3 both, else 0 |
 //! | 20 | 4 | cells that a key sets (k) |
 //! | 24 | 8 | cells: bits, counters of 4 or 16 bits, slots of 128 bits |
 //! | 32 | 8 | lines inserted less lines removed; of digests, how many there are |
@@ -34,13 +34,16 @@
 //! | 96 | 8 | the hash of the six bytes `outset` under that key: a program with another hash notices |
 //! | 104 | 8 | XXH3-64 of everything between header and body |
 //! | 112 | 4 | fields of a key; 0 where keys are whole lines, and in files of versions that did not record it |
-//! | 116 | 1 | what joins several fields: 1 a delimiter, 2 a delimiter between fields as in CSV, 3 they are a list in JSON; 0 for one field and for lines |
+//! | 116 | 1 | form of keys of several fields: 1 delimited, 2 CSV, 3 a list in JSON; 0 for one field and for lines |
 //! | 117 | 1 | the delimiter, else 0 |
 //! | 118 | 3970 | zeros |
 //! | 4088 | 8 | XXH3-64 of bytes 0 to 4087 |
 //! | 4096 | 8 s | the table: for each of the s sections of the body its XXH3-64, seeded with its number, from 0 |
 //! | … | | zeros up to the body |
-//! | … | | the body: cells in order, low bits of a number first; the bits behind the last cell are 0 |
+//! | … | | the body: cells in order, low bits of a number first; the bits after the last cell are 0 |
+//!
+//! The magic is spoiled by any program that changes line ends or strips the eighth bit. Trimmed fields are compared
+//! without the blanks and tabs at both ends.
 //!
 //! Bytes 19 and 112 to 117 were zeros in the first files of this version; a program of that time refuses files where
 //! they are not.
@@ -58,7 +61,7 @@
 //! - *classic, counting, spectral:* p = r(w(`db0c2e0d64f98fa7`), n) and s = r(w(`47b5481dbefa4fa5`), n)
 //!   are the first position and step; then p becomes (p + s) mod n and s (s + i) mod n, for i from 1. Of
 //!   equal positions a counter counts one.
-//! - *fingerprint:* the slot r(d, n), or the next free one behind it, around the end; d is the first of
+//! - *fingerprint:* the slot r(d, n), or the next free one after it, around the end; d is the first of
 //!   the two words of the line's `HighwayHash` of 128 bits, which the slot holds. Two words of 0 mean an
 //!   empty slot; a line that has them is kept as 1, 0.
 //!
@@ -85,7 +88,7 @@ pub use target::FilterTarget;
 /// Bytes of a section of the body.
 const SECTION_BYTES: u64 = 1 << 20;
 
-/// The checksum of a section: it depends on where the section belongs.
+/// Returns the checksum of a section: it depends on where the section belongs.
 fn section_checksum(number: u64, bytes: &[u8]) -> u64 {
     checksum::in_place(number, bytes)
 }

@@ -1,6 +1,6 @@
 //! Writing a filter file.
 //!
-//! *Owns:* the order of its parts. *Invariants:* written beside its name, synced, and put in place
+//! *Owns:* the order of its parts. *Invariants:* written under another name next to it, synced, and put in place
 //! at the end: a reader sees the old file or the new one. *Cost:* two passes over the cells: their
 //! checksums come before them in the file.
 
@@ -14,7 +14,7 @@ use crate::filter::shape::Shape;
 use crate::output::{OutputFile, output_error};
 use crate::sys::checksum;
 
-/// A header without the checksum of the table, which `write` computes.
+/// Makes a header without the checksum of the table, which `write` computes.
 pub(super) fn header(shape: Shape, rules: Rules, keys: u64) -> Header {
     Header {
         shape,

@@ -70,7 +70,7 @@ impl StoredFilter {
         let mut page = [0; HEADER_BYTES as usize];
         let held = metadata.len().min(HEADER_BYTES) as usize;
         file.read_exact_at(&mut page[..held], 0).map_err(fail)?;
-        // A shorter file fails at its magic, or at the checksum behind its end.
+        // A shorter file fails at its magic, or at the checksum past its end.
         let header = Header::decode(&page).map_err(refuse)?;
         let (wanted, found) = (header.file_bytes(), metadata.len());
         if wanted != found {
@@ -88,17 +88,17 @@ impl StoredFilter {
         })
     }
 
-    /// Where the file is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the filter looks like.
+    /// Returns the shape of the filter.
     pub fn shape(&self) -> Shape {
         self.header.shape
     }
 
-    /// How lines become its keys.
+    /// Returns the rules by which lines become its keys.
     pub fn rules(&self) -> Rules {
         Rules {
             hasher: self.header.hasher,
@@ -113,7 +113,7 @@ impl StoredFilter {
         self.header.keys
     }
 
-    /// The size of the file, in bytes.
+    /// Returns the size of the file, in bytes.
     pub fn file_bytes(&self) -> u64 {
         self.header.file_bytes()
     }
@@ -242,7 +242,7 @@ impl StoredFilter {
         Ok(())
     }
 
-    /// The filter whose cells are in `words`.
+    /// Makes the filter whose cells are in `words`.
     fn filter<W>(&self, words: W) -> Filter<W> {
         Filter {
             shape: self.header.shape,
@@ -276,7 +276,7 @@ impl StoredFilter {
         })
     }
 
-    /// What was counted, if it is what the header says.
+    /// Returns the occupancy that was counted, if it is the one in the header.
     fn check_census(&self, census: Census) -> Result<Occupancy> {
         let occupancy = census.finish();
         let is_table = self.header.shape.kind == Kind::Fingerprint;
@@ -303,12 +303,12 @@ pub struct CheckedFilter {
 }
 
 impl CheckedFilter {
-    /// The file.
+    /// Returns the file.
     pub fn stored(&self) -> &StoredFilter {
         &self.stored
     }
 
-    /// What is in its cells.
+    /// Returns the occupancy of its cells.
     pub fn occupancy(&self) -> Occupancy {
         self.occupancy
     }
@@ -326,7 +326,7 @@ impl CheckedFilter {
         Ok(stored.filter(words))
     }
 
-    /// The filter, whose words are read one cache line at a time as it is asked.
+    /// Returns the filter, whose words are read one cache line at a time as it is asked.
     pub(super) fn in_file(&self) -> Result<Filter<InFile>> {
         let stored = &self.stored;
         let file = stored.file.try_clone();
@@ -338,8 +338,8 @@ impl CheckedFilter {
     }
 }
 
-/// The checksum of everything between header and body, a page at a time: a file that is all holes
-/// can have a table of any size.
+/// Computes the checksum of everything between header and body, a page at a time: a file that is all holes can have a
+/// table of any size.
 fn table_checksum(file: &File, header: &Header) -> io::Result<u64> {
     let mut checksum = checksum::Running::default();
     let mut page = [0; PAGE as usize];
@@ -350,8 +350,8 @@ fn table_checksum(file: &File, header: &Header) -> io::Result<u64> {
     Ok(checksum.finish())
 }
 
-/// Whether the last word of the body, which `section` ends with, has bits set that belong to no cell. They
-/// would survive merging and make two equal filters differ.
+/// Tells whether the last word of the body, which `section` ends with, has bits set that belong to no cell. They would
+/// survive merging and make two equal filters differ.
 fn has_bits_behind(shape: Shape, section: &[u8]) -> bool {
     let behind = (shape.bytes() * 8 - shape.bits()) as u32;
     let last: Option<&[u8; 8]> = section.last_chunk();

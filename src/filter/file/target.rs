@@ -1,4 +1,4 @@
-//! Where a filter will be put: opened before the work, in place after it.
+//! The file that a filter is written to: opened before the work, in place after it.
 //!
 //! *Owns:* the file under its temporary name, and the lock that keeps others from replacing the same
 //! filter meanwhile. *Invariants:* if two processes would replace a filter at the same time, one is refused
@@ -23,10 +23,10 @@ use crate::memory::buffer::Buffer;
 use crate::output::{OutputFile, is_appended_to};
 use crate::sys::file_id::FileId;
 
-/// How often a file is opened again because another process has replaced it between opening and locking.
+/// The most times that a file is opened again because another process replaced it between opening and locking.
 const TRIES: u32 = 10;
 
-/// Where a filter will be written: its name, and the file that will get the name.
+/// The name under which a filter will be written, and the file that will get the name.
 #[derive(Debug)]
 pub struct FilterTarget {
     path: PathBuf,
@@ -43,7 +43,7 @@ impl FilterTarget {
     /// [`Error::Output`] when it cannot be written, or when another process is about to replace it;
     /// [`Error::Usage`] where standard output or standard error is appended to it.
     pub fn open(path: &Path, interrupt: &Interrupt) -> Result<Self> {
-        // Written through the stream, the new filter would stand behind the old one.
+        // Written through the stream, the new filter would be appended to the old one.
         if is_appended_to(path) {
             return Err(Error::usage(
                 format!(
@@ -64,7 +64,7 @@ impl FilterTarget {
         })
     }
 
-    /// Where it is.
+    /// Returns the path of the filter.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -144,7 +144,7 @@ fn lock(path: &Path) -> Result<Option<File>> {
     Err(refuse(source, "wait until they end"))
 }
 
-/// Whether `path` is the name of this file.
+/// Tells whether `path` is the name of this file.
 fn is_at(file: &File, path: &Path) -> bool {
     match (FileId::of_open(file), FileId::at(path)) {
         (Ok(held), Ok(named)) => held == named,

@@ -1,5 +1,4 @@
-//! What a filter looks like before there is one: its kind, how many cells it has, how many of them
-//! a key sets.
+//! The shape of a filter before there is one: its kind, its number of cells, and the number of them that a key sets.
 //!
 //! *Owns:* the kinds, and the way from what a user gives (lines and rate, lines and memory, bits
 //! per key) to a shape. *Invariants:* a shape has at least one cell and one hash, no more hashes
@@ -11,7 +10,7 @@ use serde::Serialize;
 
 use crate::filter::sizing;
 
-/// What the computed rate of flat cells is below the one asked for, so that the last digits of the
+/// The factor by which the computed rate of flat cells is below the one asked for, so that the last digits of the
 /// formula do not put it above.
 const MARGIN: f64 = 1.0 - 1e-9;
 
@@ -19,7 +18,7 @@ const MARGIN: f64 = 1.0 - 1e-9;
 /// that claims more is refused before its table is read.
 pub(crate) const MOST_BITS: u64 = 1 << 50;
 
-/// What a filter keeps of a line.
+/// The form in which a filter keeps lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -47,7 +46,7 @@ impl Kind {
         Self::Fingerprint,
     ];
 
-    /// The name that options, files' reports and statistics use.
+    /// Returns the name that options, files' reports and statistics use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Blocked => "blocked",
@@ -58,7 +57,7 @@ impl Kind {
         }
     }
 
-    /// Bits of one cell.
+    /// Returns the bits of one cell.
     pub fn cell_bits(self) -> u64 {
         match self {
             Self::Blocked | Self::Classic => 1,
@@ -68,12 +67,12 @@ impl Kind {
         }
     }
 
-    /// Whether a line that was inserted can be removed again.
+    /// Tells whether a line that was inserted can be removed again.
     pub fn can_forget(self) -> bool {
         matches!(self, Self::Counting | Self::Fingerprint)
     }
 
-    /// The most cells that a key may set.
+    /// Returns the most cells that a key may set.
     pub fn most_hashes(self) -> u32 {
         match self {
             Self::Blocked => sizing::MAX_BLOCKED_HASHES,
@@ -92,7 +91,7 @@ impl std::fmt::Display for Kind {
 /// The shape of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// What a cell is.
+    /// The kind, which says what a cell is.
     pub kind: Kind,
     /// Bits, counters or slots. For `blocked` a multiple of 512.
     pub cells: u64,
@@ -101,8 +100,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape for `keys` keys and a false-positive rate of `fpr` (0 to 1), with exactly `hashes`
-    /// hashes or with the best number of them.
+    /// Returns the shape for `keys` keys and a false-positive rate of `fpr` (0 to 1), with exactly `hashes` hashes or
+    /// with the best number of them.
     ///
     /// The predicted rate ([`Shape::predicted_fpr`]) is at or under the one asked for. As hashes are
     /// whole, a flat filter takes a few more cells for it than the formula's `-n ln p / (ln 2)^2`, which
@@ -126,8 +125,8 @@ impl Shape {
         Self::of(kind, keys, cells.ceil() as u64, hashes)
     }
 
-    /// The shape for `keys` keys in at most `bytes` bytes of memory, in whole 64-bit words: as many
-    /// cells as fit, and the fewest that the kind can have (one, a block, or two slots) where fewer do.
+    /// Returns the shape for `keys` keys in at most `bytes` bytes of memory, in whole 64-bit words: as many cells as
+    /// fit, and the fewest that the kind can have (one, a block, or two slots) where fewer do.
     ///
     /// ```
     /// use outset::filter::{Kind, Shape};
@@ -142,16 +141,15 @@ impl Shape {
         Self::of(kind, keys, cells, hashes)
     }
 
-    /// The shape for `keys` keys with this number of bits of storage each: 20 bits a key are 5 counters of
-    /// 4 bits.
+    /// Returns the shape for `keys` keys with this number of bits of storage each: 20 bits a key are 5 counters of 4
+    /// bits.
     pub fn for_bits_per_key(kind: Kind, keys: u64, bits: f64, hashes: Option<u32>) -> Self {
         let cells = keys.max(1) as f64 * bits / kind.cell_bits() as f64;
         Self::of(kind, keys, cells.round() as u64, hashes)
     }
 
-    /// The most keys for which a filter of this kind in `bytes` bytes keeps to the rate `fpr`, with
-    /// exactly `hashes` hashes or with the best number of them; for `fingerprint`, the keys that it
-    /// has room for.
+    /// Returns the most keys for which a filter of this kind in `bytes` bytes keeps to the rate `fpr`, with exactly
+    /// `hashes` hashes or with the best number of them; for `fingerprint`, the keys that it has room for.
     pub fn most_keys(kind: Kind, bytes: u64, fpr: f64, hashes: Option<u32>) -> u64 {
         let room = Self::for_bytes(kind, 1, bytes, hashes);
         if kind == Kind::Fingerprint {
@@ -160,7 +158,7 @@ impl Shape {
         (room.cells as f64 / cells_per_key(kind, fpr, hashes)) as u64
     }
 
-    /// Whether a filter can have this shape; else what is impossible in it.
+    /// Checks that a filter can have this shape; else says what is impossible in it.
     pub(super) fn check(&self) -> Result<(), String> {
         let Self {
             kind,
@@ -178,18 +176,18 @@ impl Shape {
         Ok(())
     }
 
-    /// The filter's size in bits.
+    /// Returns the filter's size in bits.
     pub fn bits(&self) -> u64 {
         self.cells.saturating_mul(self.kind.cell_bits())
     }
 
-    /// The filter's size in bytes, in whole 64-bit words.
+    /// Returns the filter's size in bytes, in whole 64-bit words.
     pub fn bytes(&self) -> u64 {
         self.bits().div_ceil(64) * 8
     }
 
-    /// The chance, 0 to 1, that a line that is not in a filter of this shape with `keys` distinct
-    /// keys may be contained by it.
+    /// Returns the chance, 0 to 1, that a filter of this shape with `keys` distinct keys seems to contain a line that
+    /// is not in it.
     pub fn predicted_fpr(&self, keys: u64) -> f64 {
         if keys == 0 {
             return 0.0;
@@ -203,9 +201,9 @@ impl Shape {
         }
     }
 
-    /// The best number of hashes for `keys` keys in this number of cells, before rounding: `ln 2` times the
-    /// cells per key. That is the flat filter's best; a blocked filter's is lower, has no formula,
-    /// and is found by trying. A digest has one place, so `fingerprint` has 1.
+    /// Returns the best number of hashes for `keys` keys in this number of cells, before rounding: `ln 2` times the
+    /// cells per key. That is the flat filter's best; a blocked filter's is lower, has no formula, and is found by
+    /// trying. A digest has one place, so `fingerprint` has 1.
     pub fn hashes_exact(&self, keys: u64) -> f64 {
         if self.kind == Kind::Fingerprint {
             return 1.0;
@@ -213,8 +211,8 @@ impl Shape {
         sizing::flat_hashes_exact(self.cells_per_key(keys))
     }
 
-    /// The most keys that may be inserted. Only `fingerprint` has a limit, 4 of 5 slots: the others
-    /// are never full, only more and more often wrong.
+    /// Returns the most keys that may be inserted. Only `fingerprint` has a limit, 4 of 5 slots: the others are never
+    /// full, only more and more often wrong.
     pub fn capacity(&self) -> u64 {
         match self.kind {
             Kind::Fingerprint => sizing::fingerprint_capacity(self.cells),
@@ -222,12 +220,12 @@ impl Shape {
         }
     }
 
-    /// Whether the filter would have more bits than any has.
+    /// Tells whether the filter would have more bits than any can have.
     pub(crate) fn is_too_large(&self) -> bool {
         self.bits() > MOST_BITS
     }
 
-    /// A possible shape of about this number of cells: whole blocks, as many as the kind needs at least, no
+    /// Returns a possible shape of about this number of cells: whole blocks, as many as the kind needs at least, no
     /// more than `u64` bits.
     fn of(kind: Kind, keys: u64, cells: u64, hashes: Option<u32>) -> Self {
         let unit = unit_bits(kind) / kind.cell_bits();
@@ -248,7 +246,7 @@ impl Shape {
     }
 }
 
-/// What a filter is a multiple of, in bits.
+/// Returns the unit of a filter's size, in bits.
 fn unit_bits(kind: Kind) -> u64 {
     match kind {
         Kind::Blocked => sizing::BLOCK_BITS,
@@ -256,7 +254,7 @@ fn unit_bits(kind: Kind) -> u64 {
     }
 }
 
-/// The fewest cells of a filter: a block, or a slot and the empty one that ends every search.
+/// Returns the fewest cells of a filter: a block, or a slot and the empty one that ends every search.
 fn least_cells(kind: Kind) -> u64 {
     match kind {
         Kind::Blocked => sizing::BLOCK_BITS,
@@ -265,7 +263,7 @@ fn least_cells(kind: Kind) -> u64 {
     }
 }
 
-/// The number of hashes with the lowest rate.
+/// Returns the number of hashes with the lowest rate.
 fn best_hashes(kind: Kind, cells_per_key: f64) -> u32 {
     match kind {
         Kind::Blocked => sizing::best_blocked(cells_per_key).0,
@@ -273,9 +271,9 @@ fn best_hashes(kind: Kind, cells_per_key: f64) -> u32 {
     }
 }
 
-/// The cells per key that a filter of bits or counters needs for a rate.
+/// Returns the cells per key that a filter of bits or counters needs for a rate.
 fn cells_per_key(kind: Kind, fpr: f64, hashes: Option<u32>) -> f64 {
-    // What is no rate is taken for the nearest one, and what is no number for the lowest.
+    // A number that is no rate is taken for the nearest one, and NaN for the lowest.
     let fpr = if fpr.is_nan() { 0.0 } else { fpr };
     let fpr = fpr.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON);
     let most = kind.most_hashes();
@@ -286,7 +284,7 @@ fn cells_per_key(kind: Kind, fpr: f64, hashes: Option<u32>) -> f64 {
     match hashes {
         Some(hashes) => cells(hashes),
         None => {
-            // The fewest cells have one of the whole numbers beside this; as a conversion from f64
+            // The fewest cells have one of the whole numbers next to this; as a conversion from f64
             // saturates, both are numbers.
             let fewer = -fpr.log2() as u32;
             cells(fewer).min(cells(fewer.saturating_add(1)))

@@ -26,7 +26,7 @@
 pub const BLOCK_BITS: u64 = 512;
 /// The most bits per key that the blocked filter sets: two words of seven 9-bit fields.
 pub const MAX_BLOCKED_HASHES: u32 = 14;
-/// Where [`blocked_bits_per_key`] gives up: two million blocks for a key.
+/// The number of bits per key at which [`blocked_bits_per_key`] gives up: two million blocks for a key.
 pub const MOST_BLOCKED_BITS_PER_KEY: f64 = 1e9;
 
 const M: f64 = BLOCK_BITS as f64;
@@ -34,13 +34,12 @@ const M: f64 = BLOCK_BITS as f64;
 type PerPosition = [f64; MAX_BLOCKED_HASHES as usize + 1];
 /// Below it the terms of the closed sum, of up to 3432, cancel to fewer than eight digits.
 const LEAST_BY_CLOSED_SUM: f64 = 1e-5;
-/// What a computed rate must be below the one to be kept, so that the last digits of either sum
-/// decide nothing.
+/// The factor by which a computed rate must be below the one to be kept, so that the last digits of either sum decide
+/// nothing.
 const MARGIN: f64 = 1.0 - 1e-7;
 
-/// The false-positive rate of a blocked filter with 512-bit blocks: the chance that a block of as
-/// many keys as it happens to hold covers all bits of a question. `hashes` is taken for 1 to
-/// [`MAX_BLOCKED_HASHES`].
+/// Returns the false-positive rate of a blocked filter with 512-bit blocks: the chance that a block of as many keys as
+/// it happens to hold covers all bits of a question. `hashes` is taken for 1 to [`MAX_BLOCKED_HASHES`].
 ///
 /// Exact for independent bits and many blocks: from simulations of a million blocks with 5 to 20
 /// bits a key it is off by 0.01 % to 0.06 % of itself, less than their standard error. A filter of
@@ -69,8 +68,8 @@ pub fn blocked_fpr(bits_per_key: f64, hashes: u32) -> f64 {
 /// Steps of the mean over a filter that fills up.
 const FILLING_STEPS: u32 = 64;
 
-/// The mean rate of a blocked filter that is asked for each key just before it is inserted, from the first key to the
-/// last: a half of the last rate with one hash and many bits, and less with more hashes.
+/// Returns the mean rate of a blocked filter that is asked for each key just before it is inserted, from the first key
+/// to the last: a half of the last rate with one hash and many bits, and less with more hashes.
 ///
 /// By Simpson's rule over the number of keys, off by less than a thousandth of itself.
 ///
@@ -101,8 +100,8 @@ pub fn blocked_fpr_while_filling(bits_per_key: f64, hashes: u32) -> f64 {
     sum / 3.0 / f64::from(FILLING_STEPS)
 }
 
-/// The number of hashes with the lowest rate for a blocked filter, and that rate. Fewer than the
-/// flat filter's best.
+/// Returns the number of hashes with the lowest rate for a blocked filter, and that rate. Fewer than the flat filter's
+/// best.
 ///
 /// ```
 /// use outset::filter::sizing::best_blocked;
@@ -117,9 +116,8 @@ pub fn best_blocked(bits_per_key: f64) -> (u32, f64) {
         )
 }
 
-/// The fewest bits per key at which a blocked filter has a rate of at most `fpr`, with `hashes`
-/// hashes or with the best number of them. [`MOST_BLOCKED_BITS_PER_KEY`] where the rate is not
-/// reached before.
+/// Returns the fewest bits per key at which a blocked filter has a rate of at most `fpr`, with `hashes` hashes or with
+/// the best number of them. [`MOST_BLOCKED_BITS_PER_KEY`] if the rate is not reached before.
 ///
 /// ```
 /// use outset::filter::sizing::{best_blocked, blocked_bits_per_key};
@@ -147,8 +145,8 @@ pub fn blocked_bits_per_key(fpr: f64, hashes: Option<u32>) -> f64 {
     enough
 }
 
-/// The probabilities that the positions of a question, `hashes` of them, are 0, 1, 2... distinct
-/// ones: each next one is new with probability `1 - d/M`.
+/// Returns the probabilities that the positions of a question, `hashes` of them, are 0, 1, 2... distinct ones: each
+/// next one is new with probability `1 - d/M`.
 fn distinct_positions(hashes: u32) -> PerPosition {
     let mut probability = [0.0; _];
     probability[0] = 1.0;
@@ -163,7 +161,7 @@ fn distinct_positions(hashes: u32) -> PerPosition {
     probability
 }
 
-/// The rate as the module's header has it.
+/// Computes the rate by the formula in the module's header.
 fn by_closed_sum(mean_keys: f64, hashes: u32) -> f64 {
     let probability = distinct_positions(hashes);
     // Turns from the chance that i positions are free into the i-th difference, in place: after d
@@ -183,8 +181,8 @@ fn by_closed_sum(mean_keys: f64, hashes: u32) -> f64 {
     rate
 }
 
-/// The same rate from positive terms only, bit by bit and key by key: slower, and right to many
-/// digits however small it is. For filters of few keys a block.
+/// Computes the same rate from positive terms only, bit by bit and key by key: slower, and right to many digits however
+/// small it is. For filters of few keys a block.
 fn by_positive_sum(mean_keys: f64, hashes: u32) -> f64 {
     let probability = distinct_positions(hashes);
     let most_keys = (mean_keys + 12.0 * mean_keys.sqrt() + 30.0) as u32;

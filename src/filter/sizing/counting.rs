@@ -7,11 +7,11 @@
 
 use std::f64::consts::E;
 
-/// What a counter of 4 bits can count to; it stays there and never wraps.
+/// The highest number that a counter of 4 bits reaches; it stays there and never wraps.
 pub const LARGEST_COUNT: u32 = 15;
 
-/// The chance, at most, that one counter exceeds [`LARGEST_COUNT`]: `(e l / 16)^16`, where the load
-/// `l = n k / m` is the mean of a counter. With the best number of hashes `l` is `ln 2`.
+/// Returns the chance, at most, that one counter exceeds [`LARGEST_COUNT`]: `(e l / 16)^16`, where
+/// the load `l = n k / m` is the mean of a counter. With the best number of hashes `l` is `ln 2`.
 ///
 /// ```
 /// use outset::filter::sizing::counter_overflow;
@@ -24,8 +24,8 @@ pub fn counter_overflow(load: f64) -> f64 {
         .min(1.0)
 }
 
-/// The chance, at most, that any of `counters` counters exceeds [`LARGEST_COUNT`] when `keys`
-/// distinct keys are in the filter, each with `hashes` counters: `m (e n k / (16 m))^16`.
+/// Returns the chance, at most, that any of `counters` counters exceeds [`LARGEST_COUNT`] when `keys` distinct keys are
+/// in the filter, each with `hashes` counters: `m (e n k / (16 m))^16`.
 ///
 /// ```
 /// use outset::filter::sizing::counting_overflow;

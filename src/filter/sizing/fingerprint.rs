@@ -11,7 +11,7 @@ const MOST_FULL: (u128, u128) = (4, 5);
 /// The number of digests.
 const DIGESTS: f64 = (1u128 << 127) as f64 * 2.0;
 
-/// The chance, at most, that any two of `keys` lines have the same digest: `n (n - 1) / 2 / 2^128`.
+/// Returns the chance, at most, that any two of `keys` lines have the same digest: `n (n - 1) / 2 / 2^128`.
 ///
 /// ```
 /// use outset::filter::sizing::collision_chance;
@@ -22,12 +22,12 @@ pub fn collision_chance(keys: u64) -> f64 {
     (keys * (keys - 1.0).max(0.0) / 2.0 / DIGESTS).min(1.0)
 }
 
-/// The chance that a line that is none of `keys` lines has the digest of one: `n / 2^128`.
+/// Returns the chance that a line that is none of `keys` lines has the digest of one: `n / 2^128`.
 pub fn fingerprint_fpr(keys: u64) -> f64 {
     keys as f64 / DIGESTS
 }
 
-/// The slots that a table needs for `keys` keys, 16 bytes each: 1.25 a key.
+/// Returns the slots that a table needs for `keys` keys, 16 bytes each: 1.25 a key.
 ///
 /// ```
 /// use outset::filter::sizing::fingerprint_slots;
@@ -38,7 +38,7 @@ pub fn fingerprint_slots(keys: u64) -> u64 {
     u64::try_from(slots).unwrap_or(u64::MAX)
 }
 
-/// The keys that a table of this number of slots may hold.
+/// Returns the keys that a table of this number of slots may hold.
 pub fn fingerprint_capacity(slots: u64) -> u64 {
     (u128::from(slots) * MOST_FULL.0 / MOST_FULL.1) as u64
 }

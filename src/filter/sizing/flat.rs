@@ -8,8 +8,7 @@
 
 use std::f64::consts::LN_2;
 
-/// The false-positive rate of a flat Bloom filter: `(1 - e^(-k/b))^k` for `b` bits per key and `k`
-/// hashes.
+/// Returns the false-positive rate of a flat Bloom filter: `(1 - e^(-k/b))^k` for `b` bits per key and `k` hashes.
 ///
 /// ```
 /// use outset::filter::sizing::flat_fpr;
@@ -24,13 +23,13 @@ pub fn flat_fpr(bits_per_key: f64, hashes: u32) -> f64 {
     (-(-k / bits_per_key).exp_m1()).powf(k)
 }
 
-/// The best number of hashes of a flat filter, before rounding: `b ln 2`.
+/// Returns the best number of hashes of a flat filter, before rounding: `b ln 2`.
 pub fn flat_hashes_exact(bits_per_key: f64) -> f64 {
     bits_per_key * LN_2
 }
 
-/// The best whole number of hashes of a flat filter, from 1 to `most`: of the two beside `b ln 2`
-/// the one with the lower rate.
+/// Returns the best whole number of hashes of a flat filter, from 1 to `most`: of the two next to `b ln 2` the one with
+/// the lower rate.
 ///
 /// ```
 /// use outset::filter::sizing::best_flat_hashes;
@@ -47,7 +46,7 @@ pub fn best_flat_hashes(bits_per_key: f64, most: u32) -> u32 {
     }
 }
 
-/// The bits a flat filter needs for `keys` keys at rate `fpr`: `-n ln p / (ln 2)^2`.
+/// Returns the bits that a flat filter needs for `keys` keys at rate `fpr`: `-n ln p / (ln 2)^2`.
 ///
 /// ```
 /// use outset::filter::sizing::flat_bits;
@@ -57,8 +56,8 @@ pub fn flat_bits(keys: u64, fpr: f64) -> f64 {
     -(keys as f64) * fpr.ln() / (LN_2 * LN_2)
 }
 
-/// The bits per key at which a flat filter with exactly `hashes` hashes has the rate `fpr`: the
-/// rate's formula solved for b, `-k / ln(1 - p^(1/k))`.
+/// Returns the bits per key at which a flat filter with exactly `hashes` hashes has the rate `fpr`: the rate's formula
+/// solved for b, `-k / ln(1 - p^(1/k))`.
 ///
 /// ```
 /// use outset::filter::sizing::{flat_bits_per_key, flat_fpr};
@@ -71,8 +70,8 @@ pub fn flat_bits_per_key(fpr: f64, hashes: u32) -> f64 {
     -k / (-fpr.powf(1.0 / k)).ln_1p()
 }
 
-/// What a hash table of `keys` keys would take, for comparison: 1.5 slots of 8 bytes a key, in
-/// bytes. The lines themselves are not in it.
+/// Returns the bytes that a hash table of `keys` keys would take, for comparison: 1.5 slots of 8 bytes a key. The lines
+/// themselves are not in it.
 pub fn hash_table_bytes(keys: u64) -> u64 {
     keys.saturating_mul(12)
 }

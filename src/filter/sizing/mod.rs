@@ -1,4 +1,4 @@
-//! How large a filter must be, and how often it is wrong: the formulas.
+//! The formulas: how large a filter must be, and how often it is wrong.
 //!
 //! *Owns:* every formula about filters; nothing else computes a rate. Pure functions of numbers:
 //! counts are `u64`, rates `f64` in 0..1, bits per key `f64` (a budget of 6.87 bits is not 6).

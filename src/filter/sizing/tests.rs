@@ -21,9 +21,8 @@ impl Numbers {
     }
 }
 
-/// The mean and the standard error of (ones / 512)^k over `blocks` blocks, into which
-/// `blocks` * 512 / `bits` keys were thrown. A question's bits are independent, so the power is
-/// its chance given the block.
+/// Returns the mean and the standard error of (ones / 512)^k over `blocks` blocks, into which `blocks` * 512 / `bits`
+/// keys were thrown. A question's bits are independent, so the power is its chance given the block.
 fn simulate(bits: f64, hashes: u32, blocks: usize) -> (f64, f64) {
     let mut filter = vec![[0u64; 8]; blocks];
     let mut numbers = Numbers(u64::from(hashes));
@@ -70,8 +69,8 @@ fn blocked_rates_are_those_of_a_long_simulation() {
     }
 }
 
-/// The rate by another way: the occupancy of a block after each bit, whole, and its mean over the
-/// Poisson distributed keys.
+/// Computes the rate by another way: the occupancy of a block after each bit, whole, and its mean over the Poisson
+/// distributed keys.
 fn by_occupancy(bits: f64, hashes: u32) -> f64 {
     let mean = 512.0 / bits;
     let mut occupied = vec![0.0; 513];

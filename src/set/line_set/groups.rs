@@ -1,10 +1,10 @@
 //! Operations on the lines of a batch, in groups whose memory is fetched together.
 //!
-//! *Owns:* [`LineSet`]'s operations on batches. *Invariants:* each line is treated as if it came alone, in the order of the
-//! indexes. *Cost:* about one wait for memory for a group of [`AHEAD`] lines, instead of two for each line.
+//! *Owns:* [`LineSet`]'s operations on batches. *Invariants:* each line is treated as if it came alone, in the order of
+//! the indexes. *Cost:* about one wait for memory for a group of [`AHEAD`] lines, instead of two for each line.
 //!
-//! *Sources:* group prefetching, of Chen, Ailamaki, Gibbons and Mowry, "Improving Hash Join Performance through Prefetching",
-//! ICDE 2004.
+//! *Sources:* group prefetching, of Chen, Ailamaki, Gibbons and Mowry, "Improving Hash Join Performance through
+//! Prefetching", ICDE 2004.
 
 use arrayvec::ArrayVec;
 
@@ -23,8 +23,8 @@ const CACHE_LINE_WORDS: usize = 8;
 
 impl LineSet {
     /// Inserts the lines of `batch` at `indexes`, as lines of `side` (from 1): one that is there already only
-    /// gets that side's mark. Calls `on_new` for each that was not there. Stops at the first that finds no room and returns
-    /// how many of the indexes were dealt with: all lines before that one are in the set.
+    /// gets that side's mark. Calls `on_new` for each that was not there. Stops at the first that finds no room and
+    /// returns how many of the indexes were dealt with: all lines before that one are in the set.
     ///
     /// # Errors
     /// [`crate::Error::Machine`] when the system refuses memory that the budget grants; what `on_new` reports.
@@ -88,8 +88,8 @@ impl LineSet {
         Ok(())
     }
 
-    /// Hands `each` the `indexes` of `batch`, each with what is kept of its line; the mark is 0 for a line that is not in
-    /// the set.
+    /// Hands `each` the `indexes` of `batch`, each with what is kept of its line; the mark is 0 for a line that is not
+    /// in the set.
     ///
     /// # Errors
     /// What `each` reports.
@@ -116,7 +116,7 @@ impl LineSet {
         Ok(())
     }
 
-    /// See [`ShardedSet::note`](crate::set::sharded::ShardedSet::note), which this is for one shard.
+    /// Does the work of [`ShardedSet::note`](crate::set::sharded::ShardedSet::note) for one shard.
     ///
     /// # Errors
     /// [`crate::Error::Machine`] when the system refuses memory that the budget grants.
@@ -195,7 +195,7 @@ impl LineSet {
 /// Lines whose memory is fetched together.
 type Group = ArrayVec<u32, AHEAD>;
 
-/// The indexes, group by group.
+/// Yields the indexes, group by group.
 fn groups(indexes: impl Iterator<Item = u32>) -> impl Iterator<Item = Group> {
     let mut indexes = indexes.fuse();
     std::iter::from_fn(move || {

@@ -16,8 +16,8 @@
 //! ```
 //!
 //! A record is its header, the words of what else is kept, the bytes of the line, and padding to whole words.
-//! Records are appended and never moved or removed. The home of a hash comes from multiplying it by the number of slots, so the table
-//! has any size, not only powers of two.
+//! Records are appended and never moved or removed. The home of a hash comes from multiplying it by the number of
+//! slots, so the table has any size, not only powers of two.
 //!
 //! *Invariants.*
 //! - Lines are compared byte by byte, length first; the tag only saves comparisons. Hash quality is
@@ -41,10 +41,10 @@ use crate::set::line_set::records::{OFFSET_MASK, Records};
 
 /// Slots in use, at most, in per cent. Beyond it, linear probing visits many slots for a line that is absent.
 const MAX_LOAD_PERCENT: u64 = 70;
-/// What a set needs beside its lines, in bytes: rounding to whole pages, and the pages with which it begins.
+/// Bytes that a set needs beyond its lines: rounding to whole pages, and the pages with which it begins.
 const SPARE_BYTES: u64 = 8 * PAGE;
 
-/// What became of a line that was to be inserted.
+/// The outcome of inserting a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Insert {
     /// It is in the set now, with its first mark.
@@ -58,7 +58,7 @@ pub(crate) enum Insert {
 /// A set of distinct lines within a memory budget. For one thread at a time.
 #[derive(Debug)]
 pub(crate) struct LineSet {
-    /// Where the arena and the table grow from; others may take from it meanwhile.
+    /// The budget that the arena and the table grow from; others may take from it meanwhile.
     budget: MemoryBudget,
     /// The hash of the run. Only growing the table hashes lines again: the full hash is not stored.
     hasher: LineHasher,
@@ -72,14 +72,14 @@ pub(crate) struct LineSet {
     lines: u64,
 }
 
-/// What a set of `lines` lines with `line_bytes` bytes in all needs, in bytes. The padding is taken for 4
+/// Estimates the bytes that a set of `lines` lines with `line_bytes` bytes in all needs. The padding is taken for 4
 /// bytes a line, its mean; it is 0 to 7. Saturates, so a number that nobody can have means "too much".
 pub(crate) fn estimate_set_bytes(lines: u64, line_bytes: u64) -> u64 {
     let arena = line_bytes.saturating_add(lines.saturating_mul(8 + 4));
     arena.saturating_add(table_slots(lines).saturating_mul(8))
 }
 
-/// How many lines of `line_bytes` a set of `bytes` bytes holds.
+/// Returns the number of lines of `line_bytes` that a set of `bytes` bytes holds.
 pub(crate) fn most_lines(bytes: u64, line_bytes: u64, kept: Kept) -> u64 {
     let record = 8 + (line_bytes + 8 * kept.words() as u64).next_multiple_of(8);
     let slots = (8 * 100_u64).div_ceil(MAX_LOAD_PERCENT);
@@ -92,7 +92,7 @@ fn table_slots(lines: u64) -> u64 {
 }
 
 impl LineSet {
-    /// An empty set that takes its memory from `budget` as it grows. It begins with two pages.
+    /// Makes an empty set that takes its memory from `budget` as it grows. It begins with two pages.
     ///
     /// # Errors
     /// [`Error::Memory`] when the budget has not even these.
@@ -121,8 +121,8 @@ impl LineSet {
         self.lines = 0;
         self.records.used_words = 0;
         let held = self.held_bytes();
-        // A line takes its bytes, 8 of header and 4 of padding, what is kept of it, and its share of the slots. Four pages
-        // stay free for rounding.
+        // A line takes its bytes, 8 of header and 4 of padding, what is kept of it, and its share of the slots. Four
+        // pages stay free for rounding.
         let line_bytes = line_bytes + 8 * self.records.kept.words() as u64;
         let room = (self.budget.available_bytes() + held).saturating_sub(4 * PAGE)
             / (line_bytes + 12 + 8 * 100 / MAX_LOAD_PERCENT);
@@ -145,7 +145,7 @@ impl LineSet {
         Ok(())
     }
 
-    /// Whether a set that was just reset has room for `lines` lines, whichever they are, of `line_bytes` bytes in all: as long as
+    /// Tells whether a set that was just reset has room for any `lines` lines of `line_bytes` bytes in all: as long as
     /// nobody else takes from its budget, none of them finds it full.
     pub(crate) fn has_room_for(&self, lines: u64, line_bytes: u64) -> bool {
         let has_slots = lines.saturating_mul(100) <= self.slots * MAX_LOAD_PERCENT;
@@ -156,7 +156,7 @@ impl LineSet {
         has_slots && arena <= self.records.arena.len() as u64 + available
     }
 
-    /// The memory that the set holds, in bytes, whether in use or not.
+    /// Returns the bytes of memory that the set holds, whether in use or not.
     pub(crate) fn held_bytes(&self) -> u64 {
         (self.records.arena.len() + self.table.len()) as u64
     }
@@ -174,14 +174,14 @@ impl LineSet {
         Ok(())
     }
 
-    /// Distinct lines held.
+    /// Returns the number of distinct lines held.
     #[cfg(test)]
     pub(crate) fn lines(&self) -> u64 {
         self.lines
     }
 
-    /// Inserts a line of `side`, which is there at `ordinal`, or marks the one that the set has. `hash` is the hash of the line under the hasher
-    /// of this set.
+    /// Inserts a line of `side`, which is there at `ordinal`, or marks the one that the set has. `hash` is the hash of
+    /// the line under the hasher of this set.
     ///
     /// # Errors
     /// [`Error::Machine`] when the system refuses memory that the budget grants. A refusal by the budget is
@@ -226,12 +226,13 @@ impl LineSet {
             .and_then(|record| self.records.mark_record(record, side, u64::MAX))
     }
 
-    /// The lines held, in the order in which they were inserted.
+    /// Yields the lines held, in the order in which they were inserted.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.records.iter()
     }
 
-    /// The lines held that are not excluded, with what was kept of them, in the order in which they were inserted.
+    /// Yields the lines held that are not excluded, with what was kept of them, in the order in which they were
+    /// inserted.
     pub(crate) fn iter_marked(&self) -> impl Iterator<Item = (&[u8], Found)> {
         self.records.iter_marked()
     }
@@ -244,7 +245,7 @@ impl LineSet {
         }
     }
 
-    /// The record of a line: the index of its header in the arena.
+    /// Finds the record of a line: the index of its header in the arena.
     #[inline]
     fn find(&self, hash: u64, line: &[u8]) -> Option<usize> {
         self.seek(hash, |record| self.records.record(record) == line)
@@ -306,13 +307,13 @@ impl LineSet {
         Ok(true)
     }
 
-    /// The slot at which the search for a hash begins: below `slots`.
+    /// Returns the slot at which the search for a hash begins: below `slots`.
     #[inline]
     fn home(&self, hash: u64) -> usize {
         reduce(derive(hash, Purpose::Slot), self.slots) as usize
     }
 
-    /// The slot behind `slot`; behind the last comes the first.
+    /// Returns the slot after `slot`; after the last comes the first.
     #[inline]
     fn next(&self, slot: usize) -> usize {
         if slot + 1 == self.slots as usize {
@@ -323,7 +324,7 @@ impl LineSet {
     }
 }
 
-/// The tag of a hash: the upper 24 bits of a slot, the lower 40 zero.
+/// Returns the tag of a hash: the upper 24 bits of a slot, the lower 40 zero.
 #[inline]
 fn tag(hash: u64) -> u64 {
     derive(hash, Purpose::Tag) & !OFFSET_MASK

@@ -1,7 +1,7 @@
 //! The records of a set of lines: what is kept of each line, and its bytes.
 //!
-//! *Owns:* the arena of a [`LineSet`](crate::set::line_set::LineSet). *Invariants:* a record never moves, and nothing is taken out; `used_words` is the end of
-//! the last one. *Cost:* see [the set](crate::set::line_set).
+//! *Owns:* the arena of a [`LineSet`](crate::set::line_set::LineSet). *Invariants:* a record never moves, and nothing
+//! is taken out; `used_words` is the end of the last one. *Cost:* see [the set](crate::set::line_set).
 
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
@@ -20,9 +20,9 @@ pub(super) const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 /// The lines of a set, each with its mark and what is kept of it.
 #[derive(Debug)]
 pub(super) struct Records {
-    /// What is kept of each line: its mark, and words behind its header.
+    /// The layout of the data kept of each line: its mark, and words after its header.
     pub(super) kept: Kept,
-    /// The records, one behind the other from word 0.
+    /// The records, one after the other from word 0.
     pub(super) arena: Buffer,
     /// Words of the arena in use: where the next record begins.
     pub(super) used_words: usize,
@@ -63,12 +63,13 @@ impl Records {
         new
     }
 
-    /// The lines held, in the order in which they were inserted.
+    /// Yields the lines held, in the order in which they were inserted.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.records().map(|record| self.record(record))
     }
 
-    /// The lines held that are not excluded, with what was kept of them, in the order in which they were inserted.
+    /// Yields the lines held that are not excluded, with what was kept of them, in the order in which they were
+    /// inserted.
     pub(super) fn iter_marked(&self) -> impl Iterator<Item = (&[u8], Found)> {
         let marked = |record| {
             let found = self.found(record);
@@ -77,7 +78,7 @@ impl Records {
         self.records().filter_map(marked)
     }
 
-    /// What is kept of the line of a record.
+    /// Reads what is kept of the line of a record.
     #[inline]
     pub(super) fn found(&self, record: usize) -> Found {
         let words = &self.arena.words()[record..];
@@ -85,7 +86,7 @@ impl Records {
         self.kept.found(&words[1..=self.kept.words()], mark)
     }
 
-    /// The first word of each record, in the order of the arena.
+    /// Yields the first word of each record, in the order of the arena.
     pub(super) fn records(&self) -> impl Iterator<Item = usize> {
         let mut at = 0;
         std::iter::from_fn(move || {
@@ -138,7 +139,7 @@ impl Records {
         Ok(false)
     }
 
-    /// The line of a record.
+    /// Returns the line of a record.
     #[inline]
     pub(super) fn record(&self, record: usize) -> &[u8] {
         let words = self.arena.words();
@@ -147,7 +148,7 @@ impl Records {
         &bytes[..length]
     }
 
-    /// Words of a record: its header, what is kept beside it, and the bytes of the line rounded up.
+    /// Returns the words of a record: its header, what is kept with it, and the bytes of the line rounded up.
     #[inline]
     pub(super) fn record_words(&self, line_bytes: usize) -> usize {
         1 + self.kept.words() + line_bytes.div_ceil(8)

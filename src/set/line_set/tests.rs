@@ -9,12 +9,12 @@ fn hasher(key: HashKey) -> LineHasher {
     LineHasher::new(key).unwrap()
 }
 
-/// Different lines of the same length.
+/// Makes different lines of the same length.
 fn lines_of(bytes: usize, count: u32) -> impl Iterator<Item = Vec<u8>> {
     (0..count).map(move |i| format!("{i:0bytes$}").into_bytes())
 }
 
-/// How many of `lines` the set takes until it is full.
+/// Counts how many of `lines` the set takes until it is full.
 fn fill(set: &mut LineSet, hasher: LineHasher, lines: impl Iterator<Item = Vec<u8>>) -> u64 {
     lines
         .take_while(|line| set.insert(hasher.hash(line), line, 1, 0).unwrap() == Insert::New)
@@ -100,8 +100,8 @@ fn a_full_set_says_so_and_stays_intact() {
     assert_eq!((set.lines(), set.iter().count()), (0, 0));
 }
 
-/// 8 bytes of header and at most 7 of padding (4 on average) a line, and slots of 8 bytes of which
-/// 70 % are in use.
+/// Counts 8 bytes of header and at most 7 of padding (4 on average) a line, and slots of 8 bytes of which 70 % are in
+/// use.
 #[test]
 fn what_a_set_needs_is_known_beforehand() {
     assert_eq!(table_slots(699), 1008);
@@ -224,7 +224,7 @@ fn the_arena_grows_by_a_quarter_and_at_the_end_by_what_is_left() {
     assert!(4_000 + more > most - 8, "{} of {most}", 4_000 + more);
 }
 
-/// A batch of lines with the hashes of `hasher`.
+/// Makes a batch of lines with the hashes of `hasher`.
 fn with_batch<R>(hasher: LineHasher, lines: &[Vec<u8>], work: impl FnOnce(Batch<'_>) -> R) -> R {
     let lines: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
     let mut hashes = Vec::new();

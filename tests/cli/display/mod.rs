@@ -1,4 +1,4 @@
-//! What people look at while a run goes on and after it.
+//! The texts and pictures that people look at while a run goes on and after it.
 
 mod notices;
 mod overlaps;

@@ -1,4 +1,4 @@
-//! What a run that goes well reports to its user: lines that end otherwise in one input than in another (row A3 of
+//! Reports of a run that goes well: lines that end otherwise in one input than in another (row A3 of
 //! `tests/matrix.tsv`), data that is no plain text (row A20), temporary files that take memory (row E7).
 
 use std::collections::BTreeSet;
@@ -169,7 +169,7 @@ fn e7_temporary_files_on_a_file_system_in_memory_get_one_word() {
     }
 }
 
-/// What is no plain text, by its kind, and words that its hint has.
+/// Makes data that is no plain text, by its kind, and words that its hint has.
 fn foreign() -> Vec<(Vec<u8>, &'static str)> {
     let wide = |step: usize, place: usize| -> Vec<u8> {
         let text = b"alpha\nbeta\ngamma delta\n";

@@ -14,7 +14,7 @@ use crate::data::lines;
 use crate::limits::memory::measured;
 use crate::sandbox::Sandbox;
 
-/// As many combinations as the plot draws, and as the table lists.
+/// The number of combinations that the plot draws, and that the table lists.
 const DRAWN: usize = 40;
 const LISTED: usize = 1000;
 
@@ -35,7 +35,7 @@ const SIXTEEN: [&str; 16] = [
     "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p",
 ];
 
-/// What `overlaps` says of these files as JSON, and its page.
+/// Returns the table of these files as JSON, and its page.
 fn reported(sandbox: &Sandbox, files: &str, options: &str) -> (Value, Html) {
     let arguments = format!("overlaps {files} --json -q {options} --report ../out/r.html");
     let outcome = sandbox.run(&arguments);

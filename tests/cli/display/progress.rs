@@ -46,7 +46,7 @@ fn wait_until_drawn(drawn: &Mutex<Vec<String>>, running: &mut Running<'_>, part:
     }
 }
 
-/// What a line of progress says.
+/// The content of a line of progress.
 #[derive(Debug)]
 struct Step {
     name: String,
@@ -70,7 +70,8 @@ fn seconds(text: &str) -> Option<f64> {
     Some(number.parse::<f64>().ok()? * factor)
 }
 
-/// Understands `NAME ####.... 12%, 3 MiB/s, 5 s left (run: 10 s)` and `NAME: 12% of 3 MiB, 3 MiB/s, 5 s left (run: 10 s)`.
+/// Understands `NAME ####.... 12%, 3 MiB/s, 5 s left (run: 10 s)` and
+/// `NAME: 12% of 3 MiB, 3 MiB/s, 5 s left (run: 10 s)`.
 fn parse(line: &str) -> Option<Step> {
     let mut parts = line.trim_end().split(", ");
     let (head, _) = parts.next()?.split_once('%')?;
@@ -98,7 +99,7 @@ fn parse(line: &str) -> Option<Step> {
     Some(step)
 }
 
-/// Whether a line tells what a phase did.
+/// Tells whether a line says what a phase did.
 fn is_phase_summary(line: &str) -> bool {
     let parts = [": ", " lines, ", " in ", " s, ", "B/s"];
     let mut rest = line;

@@ -7,7 +7,7 @@ use crate::tasks::TASKS;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 
-/// What a test does to `a` while a run is held.
+/// Changes `a` while a run is held.
 fn change(sandbox: &Sandbox, running: &mut Running<'_>, name: &str, how: &str) {
     let path = sandbox.input(name);
     let open = || OpenOptions::new().write(true).open(&path).unwrap();

@@ -1,7 +1,8 @@
 //! Kills and signals at random moments of small runs that spill (rows C6, F6, G1, G3 of `tests/matrix.tsv`).
 //!
-//! The moments depend on a seed, which is printed; `OUTSET_TEST_SEED=N` gives the same ones again, as far as a machine is ever
-//! twice as busy. What a SIGKILL may leave: one private directory in temporary space, which the next run there removes.
+//! The moments depend on a seed, which is printed; `OUTSET_TEST_SEED=N` gives the same ones again, as far as a machine
+//! is ever twice as busy. What a SIGKILL may leave: one private directory in temporary space, which the next run there
+//! removes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,8 +1,9 @@
-//! Writes to temporary space that are lost (row E8 of `tests/matrix.tsv`): every such run must say that a file is damaged.
+//! Writes to temporary space that are lost (row E8 of `tests/matrix.tsv`): every such run must say that a file is
+//! damaged.
 //!
-//! strace makes a write of a block do nothing and claim to have written its first page: once, so that a block has a hole in its
-//! front, or from then on, so that nothing of it arrives. Bytes that come back altered are tried in the library's tests
-//! (`alterations.rs`), where the moment between writing and reading can be held.
+//! strace makes a write of a block do nothing and claim to have written its first page: once, so that a block has a
+//! hole in its front, or from then on, so that nothing of it arrives. Bytes that come back altered are tried in the
+//! library's tests (`alterations.rs`), where the moment between writing and reading can be held.
 
 use std::fs;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! What a run that goes wrong says, and what it leaves behind: an exit status for each kind of cause, one line, the inputs and
+//! The messages and remains of a run that goes wrong: an exit status for each kind of cause, one line, the inputs and
 //! the output as they were. The sandbox checks the latter after every run.
 
 mod changes;

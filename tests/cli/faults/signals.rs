@@ -1,5 +1,5 @@
-//! Ends by signals: at chosen moments, where a FIFO or an unread result holds the run, and at random ones. The process ends as
-//! the signal would have ended it, soon, silently, and with nothing left behind but what was there before.
+//! Ends by signals: at chosen moments, where a FIFO or an unread result holds the run, and at random ones. The process
+//! ends as the signal would have ended it, soon, silently, and with nothing left behind but what was there before.
 
 use std::fs;
 use std::thread;
@@ -40,7 +40,7 @@ pub(crate) fn held_in_spill<'s>(
     held_in_spill_of(&TASKS[0], sandbox, setup, arguments)
 }
 
-/// As [`held_in_spill`], a run of this task.
+/// Works as [`held_in_spill`], with a run of this task.
 pub(crate) fn held_in_spill_of<'s>(
     task: &Task,
     sandbox: &'s Sandbox,

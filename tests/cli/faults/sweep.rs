@@ -1,9 +1,10 @@
-//! System calls that fail, one after the other (row J5 of `tests/matrix.tsv`): small runs under strace, each with one fault at the
-//! N-th call of a kind, once or from then on.
+//! System calls that fail, one after the other (row J5 of `tests/matrix.tsv`): small runs under strace, each with one
+//! fault at the N-th call of a kind, once or from then on.
 //!
-//! How many calls there are is counted in a run without faults. Calls that the dynamic loader and the runtime make before the
-//! program has installed its signal handlers are left out. strace counts the calls of each thread by themselves: a fault that happens
-//! "once" may happen once in each, and the first few calls of other threads are left out with those of the loader.
+//! How many calls there are is counted in a run without faults. Calls that the dynamic loader and the runtime make
+//! before the program has installed its signal handlers are left out. strace counts the calls of each thread by
+//! themselves: a fault that happens "once" may happen once in each, and the first few calls of other threads are left
+//! out with those of the loader.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -61,14 +62,14 @@ const FAULTS: [(&str, &[&str], usize); 23] = [
 /// A run that is swept, and what its answer must be.
 struct Job {
     arguments: &'static str,
-    /// Whether the answer is in `../out/r`; else it is on standard output.
+    /// True if the answer is in `../out/r`; else it is on standard output.
     has_file: bool,
     answer: Expected,
 }
 
 #[derive(Clone, Copy)]
 enum Expected {
-    /// What the task writes of `a` and `b`.
+    /// The lines that the task writes of `a` and `b`.
     Of(&'static Task),
     /// All common lines, and others of `b`.
     Superset,
@@ -380,7 +381,7 @@ fn spread(numbers: &BTreeSet<usize>, most: usize) -> Vec<usize> {
         .collect()
 }
 
-/// What came of the runs: by call and error, how often each end.
+/// The ends of the runs: by call and error, how often each end came.
 type Tally = BTreeMap<(&'static str, &'static str), BTreeMap<String, usize>>;
 
 fn sweep(jobs: &'static [Job], of: usize) {

@@ -1,5 +1,5 @@
-//! Filter files that are not what they were, or that more than one process has to do with: an exit status, one line, and
-//! every file as it was. The sandbox checks the latter after every run.
+//! Filter files that are not what they were, or that more than one process has to do with: an exit status, one line,
+//! and every file as it was. The sandbox checks the latter after every run.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader};
@@ -25,8 +25,8 @@ const COMMANDS: [&str; 11] = [
 /// One who waits for a FIFO to be written waits for ever.
 const SOON: Duration = Duration::from_secs(10);
 
-/// A sandbox with a filter of the lines 0 to 3000 among the outputs, and these lines and others among the inputs. It is laid
-/// out for more, so that nobody is warned of it.
+/// A sandbox with a filter of the lines 0 to 3000 among the outputs, and these lines and others among the inputs. It is
+/// laid out for more, so that nobody is warned of it.
 fn with_filter(options: &str) -> Sandbox {
     let sandbox = Sandbox::with(&lines(0..3000), &lines(3000..6000));
     sandbox
@@ -37,7 +37,7 @@ fn with_filter(options: &str) -> Sandbox {
     sandbox
 }
 
-/// As [`with_filter`], with the filter among the inputs, under the name `good`.
+/// Works as [`with_filter`], with the filter among the inputs, under the name `good`.
 fn with_input_filter(options: &str) -> Sandbox {
     let sandbox = with_filter(options);
     fs::rename(sandbox.output("f"), sandbox.input("good")).unwrap();

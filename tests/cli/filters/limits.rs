@@ -1,5 +1,5 @@
-//! The memory of filters, measured from outside: a filter that is asked may be larger than the limit, one that is built or
-//! changed must fit, and what is refused says which limit would do.
+//! The memory of filters, measured from outside: a filter that is asked may be larger than the limit, one that is built
+//! or changed must fit, and what is refused says which limit would do.
 
 use crate::data::{lines, megabytes};
 use crate::limits::memory::measured;

@@ -1,5 +1,5 @@
-//! What a filter knows of the lines that it was built of: whether case and blanks count, how many fields a key has, and what
-//! ends a line (row I17 of `tests/matrix.tsv`).
+//! The rules for lines that a filter keeps: whether case and blanks count, how many fields a key has, and what ends a
+//! line (row I17 of `tests/matrix.tsv`).
 
 use std::fs;
 

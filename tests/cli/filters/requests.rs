@@ -1,5 +1,5 @@
-//! Filters as they are asked for: for how many lines, like which other one; and requests that make no sense or name what is
-//! missing, damaged or no filter.
+//! Filters as they are asked for: for how many lines, like which other one; and requests that make no sense or name
+//! what is missing, damaged or no filter.
 
 use std::fs;
 

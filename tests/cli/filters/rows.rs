@@ -1,7 +1,8 @@
-//! What people do with filters, row by row of the systems that the program stands for: a bitmap, the textbooks' filter,
+//! The uses of filters, row by row of the systems that the program stands for: a bitmap, the textbooks' filter,
 //! removal, frequencies, a crawler's frontier, digests, blacklists.
 //!
-//! Row 11, the sizing tables, is in [`crate::filters::size`]; row 12, the bitmap of addresses, in [`crate::results::strategies`].
+//! Row 11, the sizing tables, is in [`crate::filters::size`]; row 12, the bitmap of addresses, in
+//! [`crate::results::strategies`].
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +19,7 @@ fn json(sandbox: &Sandbox, arguments: &str) -> Value {
     serde_json::from_slice(&outcome.succeeds_silently().stdout).unwrap()
 }
 
-/// What `--count-only` prints.
+/// Returns the number that `--count-only` prints.
 fn count(sandbox: &Sandbox, arguments: &str) -> u64 {
     let outcome = sandbox.run(arguments);
     let text = String::from_utf8_lossy(&outcome.succeeds_silently().stdout).into_owned();

@@ -17,7 +17,7 @@ fn sides() -> Sandbox {
     sandbox
 }
 
-/// What the filter lets pass of an input, each line once.
+/// Returns the lines of an input that the filter lets pass, each once.
 fn passing(sandbox: &Sandbox, filter: &str, input: &str) -> BTreeSet<Vec<u8>> {
     let outcome = sandbox.run(&format!("filter query ../out/{filter} {input}"));
     let lines = split(&outcome.succeeds_silently().stdout, b'\n').into_iter();

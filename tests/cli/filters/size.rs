@@ -49,7 +49,7 @@ fn assert_figures(row: &Value, expected: &[(&str, &str)]) {
 
 // The figures of the textbooks.
 
-/// What is given, what must be printed, what must be in the JSON.
+/// The options, the words that must be printed, and those that must be in the JSON.
 type Figure = (
     &'static str,
     &'static [&'static str],

@@ -82,7 +82,7 @@ pub(crate) struct Operation {
     pub(crate) is_asked: fn(&[bool]) -> bool,
 }
 
-/// How many files have a line.
+/// Counts the files that have a line.
 pub(crate) fn sides(which: &[bool]) -> usize {
     which.iter().filter(|&&has| has).count()
 }
@@ -101,12 +101,12 @@ pub(crate) const SYMDIFF: Operation = Operation {
 };
 
 impl Operation {
-    /// What it writes for these texts, with nothing before each line.
+    /// Returns the lines that it writes for these texts, with nothing before each line.
     pub(crate) fn of(&self, texts: &[&[u8]]) -> BTreeSet<Vec<u8>> {
         self.labelled(texts, |_| String::new())
     }
 
-    /// As [`Operation::of`], with what `label` says of the files of a line before it.
+    /// Works as [`Operation::of`], with the label of a line's files before it.
     pub(crate) fn labelled(
         &self,
         texts: &[&[u8]],

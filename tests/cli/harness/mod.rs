@@ -1,4 +1,4 @@
-//! What the tests run in: a place for runs, texts to intersect, a terminal.
+//! The surroundings of the tests: a place for runs, texts to intersect, a terminal.
 
 pub(crate) mod data;
 pub(crate) mod json;

@@ -49,7 +49,7 @@ pub(crate) struct Sandbox {
 
 /// Inode, size, modification time and (of small files) content.
 type Entry = (u64, u64, i64, i64, Vec<u8>);
-/// What a directory holds.
+/// The content of a directory.
 type Snapshot = BTreeMap<OsString, Entry>;
 
 /// The words of a command line. A debug build takes up to a mebibyte more for its code, as the page cache has it: where
@@ -139,7 +139,7 @@ impl Sandbox {
         command
     }
 
-    /// As [`Sandbox::command`], after a shell has set something up, such as `ulimit -n 64`.
+    /// Works as [`Sandbox::command`], after a shell has set something up, such as `ulimit -n 64`.
     pub(crate) fn command_after(&self, setup: &str, arguments: &str) -> Command {
         let mut command = Command::new("sh");
         command
@@ -149,7 +149,7 @@ impl Sandbox {
         command
     }
 
-    /// As [`Sandbox::command`], started by another program, which gets it behind its own `words`.
+    /// Works as [`Sandbox::command`], started by another program, which gets it after its own `words`.
     pub(crate) fn command_under(&self, words: &[&str], arguments: &str) -> Command {
         let mut command = Command::new(words[0]);
         command
@@ -160,7 +160,7 @@ impl Sandbox {
         command
     }
 
-    /// As [`Sandbox::command`], with a standard output whose reader has gone away already.
+    /// Works as [`Sandbox::command`], with a standard output whose reader has gone away already.
     pub(crate) fn command_unread(&self, arguments: &str) -> Command {
         let mut command = self.command(arguments);
         let (reader, writer) = std::io::pipe().unwrap();
@@ -169,8 +169,9 @@ impl Sandbox {
         command
     }
 
-    /// As [`Sandbox::command`], in a mount namespace where `directory` of the sandbox is a file system of its own with
-    /// room for `size`, holding what was in it before. The exit status is 99 when the run leaves anything else in it.
+    /// Works as [`Sandbox::command`], in a mount namespace where `directory` of the sandbox is a file system of its own
+    /// with room for `size`, holding what was in it before. The exit status is 99 when the run leaves anything else in
+    /// it.
     pub(crate) fn command_on_small_disk(
         &self,
         directory: &str,
@@ -257,8 +258,8 @@ impl Sandbox {
 /// A part of the one line that a command prints that has saved a filter.
 const FILTER: &str = " filter of ";
 
-/// What the summary calls the lines of a command, which a shell or another program may start; `None` if it is to have
-/// no summary.
+/// Returns the noun of the summary for the lines of a command, which a shell or another program may start; `None` if it
+/// is to have no summary.
 fn summarised_noun(command: &Command) -> Option<&'static str> {
     let mut words: Vec<&str> = command.get_args().filter_map(OsStr::to_str).collect();
     if let Some(program) = words.iter().position(|&word| word == OUTSET) {
@@ -339,7 +340,7 @@ pub(crate) struct Running<'s> {
     inputs: Snapshot,
     outputs: Snapshot,
     complete: Option<usize>,
-    /// What a final summary calls the lines, if one is due.
+    /// The noun for the lines in a final summary, if one is due.
     noun: Option<&'static str>,
     is_on_terminal: bool,
 }
@@ -412,7 +413,7 @@ impl Running<'_> {
         self.finish_within(PATIENCE)
     }
 
-    /// As [`Running::finish`], for a run that must have ended `patience` from now.
+    /// Works as [`Running::finish`], for a run that must have ended `patience` from now.
     pub(crate) fn finish_within(self, patience: Duration) -> Outcome {
         let sandbox = self.sandbox;
         let outcome = self.end_within(patience);
@@ -424,7 +425,7 @@ impl Running<'_> {
         outcome
     }
 
-    /// As [`Running::finish_within`], for a run that had no chance to remove its temporary files.
+    /// Works as [`Running::finish_within`], for a run that had no chance to remove its temporary files.
     pub(crate) fn end_within(mut self, patience: Duration) -> Outcome {
         let start = Instant::now();
         let status = loop {
@@ -499,14 +500,14 @@ impl Running<'_> {
     }
 }
 
-/// How a run ended and what it said.
+/// The end of a run, and its output.
 pub(crate) struct Outcome {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
-    /// What was said beside of temporary files that take memory: that depends on where the tests run.
+    /// The notices about temporary files that take memory: they depend on where the tests run.
     pub(crate) notices: Vec<String>,
-    /// What a final summary calls the lines, if one is due.
+    /// The noun for the lines in a final summary, if one is due.
     noun: Option<&'static str>,
 }
 
@@ -587,7 +588,7 @@ impl Outcome {
         self
     }
 
-    /// As [`Outcome::has_lines`], of lines that own their bytes.
+    /// Works as [`Outcome::has_lines`], for lines that own their bytes.
     pub(crate) fn has_written(&self, expected: &BTreeSet<Vec<u8>>) -> &Self {
         self.has_lines(&expected.iter().map(Vec::as_slice).collect())
     }
@@ -694,7 +695,7 @@ impl Feed {
     }
 }
 
-/// Whether this process may mount file systems; says why a test is skipped where it may not.
+/// Tells whether this process may mount file systems; says why a test is skipped where it may not.
 pub(crate) fn can_mount() -> bool {
     let can = rustix::process::geteuid().is_root()
         && Command::new("unshare")
@@ -708,7 +709,7 @@ pub(crate) fn can_mount() -> bool {
     can
 }
 
-/// Whether programs can be run under strace; says why a test is skipped where they cannot.
+/// Tells whether programs can be run under strace; says why a test is skipped where they cannot.
 pub(crate) fn can_trace() -> bool {
     let can = Command::new("strace")
         .args([

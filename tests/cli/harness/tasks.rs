@@ -1,12 +1,13 @@
-//! Commands that write lines of their files: what must hold for one of them is tried for every one, by going over [`TASKS`].
+//! Commands that write lines of their files: what must hold for one of them is tried for every one, by going over
+//! [`TASKS`].
 
 use differential::oracle;
 use outset::Order;
 
 use crate::data::split;
 
-/// A command that writes lines of its files: the words before them, how often it writes a line, given how often each file
-/// has it, and in which order.
+/// A command that writes lines of its files: the words before them, how often it writes a line, given how often each
+/// file has it, and in which order.
 pub(crate) struct Task {
     pub(crate) words: &'static str,
     times: fn(&[usize]) -> usize,
@@ -73,14 +74,14 @@ pub(crate) fn by_turns(shift: usize) -> impl Iterator<Item = (&'static Task, &'s
     numbered.map(move |(number, task)| (task, strategy(number)))
 }
 
-/// What a task writes for certain texts.
+/// The lines that a task writes for certain texts.
 pub(crate) struct Answer {
     text: Vec<u8>,
     order: Order,
 }
 
 impl Task {
-    /// What it writes for these texts.
+    /// Returns the answer for these texts.
     pub(crate) fn of(&self, texts: &[&[u8]]) -> Answer {
         let lines: Vec<Vec<&[u8]>> = texts.iter().map(|text| split(text, b'\n')).collect();
         let order = (self.order, self.words.contains("--repeats"));
@@ -103,7 +104,7 @@ impl Answer {
         self.text.len()
     }
 
-    /// Whether this is the answer: in its order, if it has one.
+    /// Tells whether this is the answer: in its order, if it has one.
     pub(crate) fn is(&self, found: &[u8]) -> bool {
         if self.order != Order::Any {
             return found == self.text;

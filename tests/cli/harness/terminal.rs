@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// As wide as terminals are by tradition.
+/// The width that terminals have by tradition.
 const COLUMNS: usize = 80;
 
 /// A pseudo-terminal.
@@ -78,7 +78,7 @@ impl Terminal {
     }
 }
 
-/// What a terminal shows.
+/// The text that a terminal shows.
 #[derive(Default)]
 struct Screen {
     lines: Vec<Vec<char>>,

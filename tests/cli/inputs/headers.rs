@@ -1,4 +1,4 @@
-//! Which files have headers, and how the fields in them are named.
+//! Files with and without headers, and the names of the fields in them.
 
 use std::fs;
 

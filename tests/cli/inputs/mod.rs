@@ -1,4 +1,4 @@
-//! What can be an input, under which name, in which pieces.
+//! The inputs: their kinds, names and pieces.
 
 mod closed;
 mod compressed;

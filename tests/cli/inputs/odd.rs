@@ -1,5 +1,5 @@
-//! One table of files that are damaged or odd: each is an error, or follows a documented rule. None gives a short answer
-//! with exit status 0.
+//! One table of files that are damaged or odd: each is an error, or follows a documented rule. None gives a short
+//! answer with exit status 0.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use data_gen::Compression;
 
 use crate::sandbox::Sandbox;
 
-/// What comes of a file.
+/// The outcome for a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Comes {
     /// The run fails with this status, and what it says has these words.
@@ -46,7 +46,7 @@ fn row(name: impl Into<String>, bytes: Vec<u8>, options: &'static str, comes: Co
     }
 }
 
-/// What is wrong or odd in each compression.
+/// Makes a row for each fault or oddity of each compression.
 fn compressed_rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for compression in Compression::ALL {
@@ -136,7 +136,7 @@ fn compressed_rows() -> Vec<Row> {
     rows
 }
 
-/// What is wrong or odd in records.
+/// Makes a row for each fault or oddity of records.
 fn record_rows() -> Vec<Row> {
     let csv = "--csv -k 1";
     let of = |name: &str, text: &str, options, comes| {
@@ -206,7 +206,7 @@ fn record_rows() -> Vec<Row> {
     ]
 }
 
-/// What is wrong or odd in Parquet files.
+/// Makes a row for each fault or oddity of Parquet files.
 #[cfg(feature = "parquet")]
 fn parquet_rows() -> Vec<Row> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");

@@ -12,7 +12,7 @@ fn text(outcome: &Outcome) -> &str {
     std::str::from_utf8(&outcome.stdout).unwrap()
 }
 
-/// What the statistics of the last run say of its first input: lines, bad records, lines that were passed over.
+/// Returns the counts of the last run's first input: lines, bad records, lines that were passed over.
 fn counted(sandbox: &Sandbox) -> [u64; 3] {
     let stats: Value = serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
     let input = &stats["inputs"][0];

@@ -124,7 +124,7 @@ fn frame(text: &[u8], window_log: u32) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// The same behind its size, as pzstd writes it.
+/// Makes a frame after its size, as pzstd writes it.
 fn sized_frame(text: &[u8], window_log: u32) -> Vec<u8> {
     let frame = frame(text, window_log);
     let size = (frame.len() as u32).to_le_bytes();

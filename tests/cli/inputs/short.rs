@@ -1,5 +1,5 @@
-//! Short and interrupted reads and writes (rows B18 and E12 of `tests/matrix.tsv`), by a library that is loaded before the C library
-//! (`shim.c`): it changes nothing that a system might not do.
+//! Short and interrupted reads and writes (rows B18 and E12 of `tests/matrix.tsv`), by a library that is loaded before
+//! the C library (`shim.c`): it changes nothing that a system might not do.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -70,7 +70,7 @@ fn with_parts(texts: &[Vec<u8>; 3]) -> Sandbox {
     sandbox
 }
 
-/// What a run wrote, in order; the table of overlaps without the names.
+/// Returns the lines that a run wrote, in order; the table of overlaps without the names.
 fn written(outcome: &Outcome) -> Vec<Vec<u8>> {
     let mut found = split(&outcome.succeeds().stdout, b'\n');
     oracle::sort(&mut found);

@@ -1,4 +1,4 @@
-//! What can be an input: files, FIFOs, standard input, one or many, in any place.
+//! The sources of lines: files, FIFOs, standard input, one or many, in any place.
 
 use std::collections::BTreeSet;
 use std::fs;

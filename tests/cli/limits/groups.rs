@@ -1,4 +1,5 @@
-//! Memory groups (rows C2, C3 and C6 of `tests/matrix.tsv`): their limit is heeded, is enough, and may be lowered while a run goes on.
+//! Memory groups (rows C2, C3 and C6 of `tests/matrix.tsv`): their limit is heeded, is enough, and may be lowered while
+//! a run goes on.
 //!
 //! Only root can make one; for others these tests say so and are skipped.
 
@@ -43,7 +44,7 @@ impl Group {
         made
     }
 
-    /// What a shell does before the program, so that it runs in the group.
+    /// Returns the commands by which a shell enters the group before it starts the program.
     fn entered(&self) -> String {
         format!("echo $$ > {}/cgroup.procs", self.0.display())
     }
@@ -62,7 +63,7 @@ impl Group {
         assert!(is_lowered, "the limit cannot be lowered");
     }
 
-    /// How many processes of the group were killed for want of memory.
+    /// Counts the processes of the group that were killed for want of memory.
     fn kills(&self) -> u64 {
         let control = fs::read_to_string(self.0.join("memory.oom_control")).unwrap();
         let kills = control

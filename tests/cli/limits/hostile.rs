@@ -1,4 +1,5 @@
-//! Lines that were made to meet in one bucket (row H6 of `tests/matrix.tsv`): they do so only under the key that they were made for.
+//! Lines that were made to meet in one bucket (row H6 of `tests/matrix.tsv`): they do so only under the key that they
+//! were made for.
 
 use std::fs;
 

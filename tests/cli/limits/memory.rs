@@ -58,7 +58,8 @@ fn polled(sandbox: &Sandbox, command: Command) -> (Outcome, u64) {
 /// Numbers of threads for runs that are to stay under a limit.
 const THREADS: [u32; 3] = [1, 2, 8];
 
-/// Runs each strategy that is named, with these numbers of threads, under each limit; each must succeed and stay under it.
+/// Runs each strategy that is named, with these numbers of threads, under each limit; each must succeed and stay under
+/// it.
 fn stays_under(
     sandbox: &Sandbox,
     strategies: &[&str],
@@ -110,8 +111,8 @@ fn c1_memory_stays_under_every_limit_for_every_operation() {
     every_operation_stays_under(&[16, 16, 24, 24, 64, 64]);
 }
 
-/// Runs every task under each limit, with strategies and numbers of threads by turns; each must give its answer and stay
-/// under it.
+/// Runs every task under each limit, with strategies and numbers of threads by turns; each must give its answer and
+/// stay under it.
 fn every_operation_stays_under(mebibytes: &[u64]) {
     let (a, b) = (megabytes(7, 0), megabytes(7, 70_000));
     let sandbox = Sandbox::with(&a, &b);

@@ -1,5 +1,5 @@
-//! Places with limits (rows C, D and E of `tests/matrix.tsv`): groups with little memory, file systems without room, space that goes
-//! away, descriptors that are taken, directories with other things in them.
+//! Places with limits (rows C, D and E of `tests/matrix.tsv`): groups with little memory, file systems without room,
+//! space that goes away, descriptors that are taken, directories with other things in them.
 //!
 //! What needs root says so and is skipped for others.
 
@@ -153,7 +153,8 @@ fn e5_a_run_that_cannot_fit_is_refused_before_anything_is_read() {
     }
 }
 
-/// A command in a namespace of its own, where `mount` makes `temp` something else; the status is 99 if the run leaves anything there.
+/// A command in a namespace of its own, where `mount` makes `temp` something else; the status is 99 if the run leaves
+/// anything there.
 pub(crate) fn on_other_temp(sandbox: &Sandbox, mount: &str, arguments: &str) -> Command {
     let script = format!(
         "{mount} || exit 98\n(cd in && exec \"$0\" \"$@\"); status=$?\n\

@@ -1,5 +1,5 @@
-//! Room for temporary files (row E5 of `tests/matrix.tsv`): what is known of it before a run begins, and what a user who knows
-//! better can do about it.
+//! Room for temporary files (row E5 of `tests/matrix.tsv`): what is known of it before a run begins, and what a user
+//! who knows better can do about it.
 
 use std::fs::{self, File};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Where the result goes: a file, a link, a FIFO, and with which mode.
+//! The file that a result goes to: a file, a link, a FIFO, and with which mode.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Where results go.
+//! The outputs.
 
 mod files;
 mod mounts;

@@ -1,5 +1,5 @@
-//! Outputs on file systems of their own (row F5 of `tests/matrix.tsv`): one that may only be read, a name that cannot be replaced,
-//! and one that is on another disk than everything else.
+//! Outputs on file systems of their own (row F5 of `tests/matrix.tsv`): one that may only be read, a name that cannot
+//! be replaced, and one that is on another disk than everything else.
 //!
 //! Only root can mount; for others these tests say so and are skipped.
 
@@ -16,7 +16,7 @@ const STRATEGIES: [&str; 3] = [
     "partition --memory 16M",
     "sieve --memory 16M",
 ];
-/// What is in the output, seen from the root of the sandbox, is what was there before and nothing else.
+/// A check that the output, seen from the root of the sandbox, has what was there before and nothing else.
 const UNTOUCHED: &str = "test \"$(cat out/r)\" = before && test \"$(ls -A out)\" = r";
 
 /// A command in a mount namespace of its own, after `mount` and before `check`, both done by a shell in the root of the

@@ -93,8 +93,8 @@ fn l11_a_union_lacks_as_many_lines_as_it_says_whatever_the_filter_and_the_repeat
     }
 }
 
-/// Texts: lines that differ; 200,000 lines of 8,000; and 300,000 of which three in ten differ and all others are of 20,000.
-/// A sample of the last shows two thirds of its different lines.
+/// Texts: lines that differ; 200,000 lines of 8,000; and 300,000 of which three in ten differ and all others are of
+/// 20,000. A sample of the last shows two thirds of its different lines.
 fn repeating() -> (Sandbox, [Vec<u8>; 3]) {
     let one_of = |count: u64, number: u64| {
         let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -173,7 +173,7 @@ fn dealt() -> (Sandbox, [Vec<u8>; 2]) {
     (Sandbox::with(&texts[0], &texts[1]), texts)
 }
 
-/// What a plan says in JSON.
+/// Returns a plan as JSON.
 fn planned(sandbox: &Sandbox, arguments: &str) -> serde_json::Value {
     parse(
         &sandbox

@@ -1,5 +1,6 @@
-//! Lines that a naive program gets wrong (rows A and B of `tests/matrix.tsv`): bytes of every kind, lengths around every buffer,
-//! texts that look like options or like the tool's own files, places beyond 2^32, inputs that come in drops.
+//! Lines that a naive program gets wrong (rows A and B of `tests/matrix.tsv`): bytes of every kind, lengths around
+//! every buffer, texts that look like options or like the tool's own files, places beyond 2^32, inputs that come in
+//! drops.
 
 use std::collections::BTreeSet;
 use std::fs::File;

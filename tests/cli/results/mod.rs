@@ -1,4 +1,4 @@
-//! What a run that goes well gives.
+//! The results of runs that go well.
 
 mod approximate;
 mod bytes;

@@ -1,4 +1,5 @@
-//! How often a line is written: `--repeats`, `--all`, `--count`, against the oracle and against `comm`, `uniq` and `grep`.
+//! The number of times that a line is written: `--repeats`, `--all`, `--count`, against the oracle and against `comm`,
+//! `uniq` and `grep`.
 
 use std::process::Command;
 
@@ -52,7 +53,7 @@ fn expected(texts: &[Vec<u8>; 2], times: fn(&[usize]) -> usize) -> Vec<Vec<u8>> 
     oracle::selected(&lines, (Order::Any, false), times, |_| String::new())
 }
 
-/// What a run writes, sorted.
+/// Returns the lines that a run writes, sorted.
 fn written(sandbox: &Sandbox, arguments: &str) -> Vec<Vec<u8>> {
     let outcome = sandbox.run(arguments);
     let stdout = &outcome.succeeds().stdout;
@@ -147,7 +148,7 @@ fn l9_the_number_of_occurrences_is_counted_over_all_files() {
     }
 }
 
-/// What a shell prints in the directory of the inputs, sorted; nothing of the locale counts.
+/// Returns the lines that a shell prints in the directory of the inputs, sorted; nothing of the locale counts.
 fn shell(sandbox: &Sandbox, script: &str) -> Vec<Vec<u8>> {
     let mut command = Command::new("bash");
     command.arg("-c").arg(script).env("LC_ALL", "C");

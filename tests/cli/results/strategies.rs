@@ -1,4 +1,4 @@
-//! What a run that goes well gives: the same lines by every strategy, and the options that choose one.
+//! The results of strategies: the same lines by every one, and the options that choose one.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! What the command line takes and says (rows I14, I15 and K of `tests/matrix.tsv`): rates that are kept or refused, numbers that are
-//! no numbers, names with control characters, and where a usage error points to.
+//! The words that the command line takes and says (rows I14, I15 and K of `tests/matrix.tsv`): rates that are kept or
+//! refused, numbers that are no numbers, names with control characters, and the place that a usage error points to.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! What the command line takes and says.
+//! The words that the command line takes and says.
 
 mod arguments;
 mod help;

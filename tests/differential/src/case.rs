@@ -1,8 +1,8 @@
-//! What a case is: inputs, what a line is in them, and the settings that must agree about them.
+//! The content of a case: inputs, the rules for a line in them, and the settings that must agree about them.
 //!
 //! *Owns:* [`Case`] and its parts. *Invariants:* a case says everything that a run depends on, save the
-//! system's scheduling (and its random source, for [`HashChoice::Random`]). *Cost:* each line is kept as bytes of its own, so
-//! that shrinking can leave any of them out.
+//! system's scheduling (and its random source, for [`HashChoice::Random`]). *Cost:* each line is kept as bytes of its
+//! own, so that shrinking can leave any of them out.
 
 use std::io;
 
@@ -17,22 +17,22 @@ use outset::{Label, LineFormat, Order, Selection, Strategy};
 pub struct Case {
     /// At least two, in the order in which they are given.
     pub inputs: Vec<Input>,
-    /// What ends a line.
+    /// The byte that ends a line.
     pub terminator: u8,
-    /// Whether a CR at its end is left out.
+    /// True if a CR at its end is left out.
     pub strip_cr: bool,
-    /// Whether every line is an IPv4 address and the engine knows it.
+    /// True if every line is an IPv4 address and the engine knows it.
     pub is_ipv4: bool,
-    /// Whether, and how, the first input is named again behind the others.
+    /// The second name of the first input after the others, if it has one.
     pub again: Option<Alias>,
-    /// How it is run.
+    /// The ways in which it is run.
     pub settings: Vec<Setting>,
 }
 
 /// A second name of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alias {
-    /// The same path.
+    /// The path that was named first.
     Path,
     /// Another spelling of it.
     Detour,
@@ -47,17 +47,17 @@ pub enum Alias {
 pub struct Input {
     /// Its lines, none with a terminator in it.
     pub lines: Vec<Vec<u8>>,
-    /// Whether its last line has a terminator.
+    /// True if its last line has a terminator.
     pub is_terminated: bool,
-    /// Whether it comes through a FIFO.
+    /// True if it comes through a FIFO.
     pub is_fifo: bool,
-    /// How many files it is that are one side; of a FIFO this means nothing.
+    /// Number of files that it is as one side; of a FIFO this means nothing.
     pub parts: usize,
-    /// How its files are compressed, and in how many frames each.
+    /// The compression of its files, and the number of frames of each.
     pub compression: Option<(Compression, usize)>,
 }
 
-/// How a case is run.
+/// A way to run a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
     /// Through which door.
@@ -74,16 +74,16 @@ pub struct Setting {
     pub buckets: Option<u32>,
     /// Cap on the filter's bits per key.
     pub bits_per_key: Option<f64>,
-    /// Whether every full block is written.
+    /// True if every full block is written.
     pub always_spill: bool,
-    /// Where lines go.
+    /// The choice of the hash that places lines.
     pub hash: HashChoice,
-    /// Whether the inputs are named from the last to the first.
+    /// True if the inputs are named from the last to the first.
     pub is_reversed: bool,
 }
 
 impl Setting {
-    /// Whether no approximate result is allowed.
+    /// Tells whether no approximate result is allowed.
     pub(crate) fn asks_for_exact(&self) -> bool {
         let accepts_none = self.max_fpr.is_none_or(|rate| rate == 0.0);
         self.strategy.map_or(accepts_none, Strategy::is_exact)
@@ -103,14 +103,14 @@ pub enum HashChoice {
     Constant,
 }
 
-/// How often a line is written.
+/// The number of times that a line is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Often {
     /// Once.
     Once,
-    /// As often as the first input has it.
+    /// Times that the first input has it.
     Repeats,
-    /// As often as a multiset has it.
+    /// Times that a multiset has it.
     All,
 }
 
@@ -123,27 +123,27 @@ pub enum Asked {
     Between(u32, u32),
 }
 
-/// What is asked of the inputs: which lines, how often, in which form and order.
+/// The request to the inputs: which lines, how often, in which form and order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
-    /// Which lines.
+    /// The lines.
     pub asked: Asked,
-    /// What stands before each.
+    /// The label before each.
     pub label: Label,
-    /// How often each comes.
+    /// The number of times that each comes.
     pub often: Often,
     /// In which order they come.
     pub order: Order,
 }
 
 impl Wanted {
-    /// Whether it is a difference that a filter alone can answer, so that lines may be missing.
+    /// Tells whether it is a difference that a filter alone can answer, so that lines may be missing.
     pub fn may_be_approximate(self) -> bool {
         let is_plain = self.label == Label::None && self.often != Often::All;
         is_plain && self.asked == Asked::Difference
     }
 
-    /// As the engine is asked.
+    /// Returns the selection that the engine is asked for.
     pub fn selection(self) -> Selection {
         let Self {
             asked,
@@ -168,7 +168,7 @@ impl Wanted {
     }
 }
 
-/// Which of the library's functions answers.
+/// The function of the library that answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Way {
     /// `intersect`.
@@ -225,8 +225,8 @@ impl Input {
         Ok(frames?.concat())
     }
 
-    /// The bytes of the files that it is split into: empty ones where there are fewer lines, and every other one without
-    /// a terminator at its end.
+    /// The bytes of the files that it is split into: empty ones where there are fewer lines, and every other one
+    /// without a terminator at its end.
     pub fn split(&self, terminator: u8) -> Vec<Vec<u8>> {
         let content = self.content(terminator);
         let lines: Vec<&[u8]> = content
@@ -247,22 +247,22 @@ impl Input {
         (0..self.parts).map(file).collect()
     }
 
-    /// Whether it is a side of many files.
+    /// Tells whether it is a side of many files.
     pub fn is_split(&self) -> bool {
         self.parts > 1 && !self.is_fifo
     }
 }
 
 impl Case {
-    /// How many inputs the engine reads. A second name of the first is not one of them, unless the first is read from its
-    /// parts and the name is of the whole file.
+    /// Counts the inputs that the engine reads. A second name of the first is not one of them, unless the first is read
+    /// from its parts and the name is of the whole file.
     pub fn different_inputs(&self) -> usize {
         let is_whole = self.again.is_some_and(|alias| alias != Alias::Path);
         let is_other = is_whole && self.inputs[0].is_split();
         self.inputs.len() + usize::from(is_other)
     }
 
-    /// What a line is, for the engine.
+    /// Returns the rules for a line, for the engine.
     pub fn format(&self) -> LineFormat {
         LineFormat {
             terminator: self.terminator,
@@ -305,13 +305,13 @@ impl HashChoice {
         [1, 2, 3, 4].map(|word| crate::choices::mixed(number ^ word))
     }
 
-    /// Whether hashes are spread as in real runs, so that rates can be predicted.
+    /// Tells whether hashes are spread as in real runs, so that rates can be predicted.
     pub fn is_fair(self) -> bool {
         matches!(self, Self::Fixed(_) | Self::Random)
     }
 }
 
-/// Whether lines begin by chance as compressed files do.
+/// Tells whether lines begin by chance as compressed files do.
 fn looks_compressed(content: &[u8]) -> bool {
     const FIRST_BYTES: [&[u8]; 7] = [
         b"\x1f\x8b",

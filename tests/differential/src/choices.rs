@@ -1,4 +1,4 @@
-//! Where a case's decisions come from: a seed, or the bytes of a fuzzer.
+//! The source of a case's decisions: a seed, or the bytes of a fuzzer.
 //!
 //! *Owns:* the numbers. *Invariants:* equal seeds and equal bytes give equal numbers. Bytes that are used up give
 //! zeros, so every generator puts the simplest choice first. *Cost:* a few instructions a number.

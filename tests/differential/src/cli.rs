@@ -9,8 +9,8 @@ use clap::Parser;
 /// Runs random cases through every strategy of outset and compares the answers with a naive oracle.
 ///
 /// Every fourth case is of records with keys, in CSV, TSV, JSON and Parquet files; the others are of lines. A case of
-/// lines that fails is made as small as possible and printed as a script. Exit status: 0 no difference, 1 a difference, 2
-/// the files of a case cannot be made.
+/// lines that fails is made as small as possible and printed as a script. Exit status: 0 no difference, 1 a difference,
+/// 2 the files of a case cannot be made.
 #[derive(Debug, Parser)]
 #[command(version)]
 pub(crate) struct Cli {

@@ -9,7 +9,7 @@ use crate::choices::Choices;
 use crate::lines::{self, Bulk, Scale};
 use crate::settings;
 
-/// What a case's inputs are made of.
+/// The ingredients of a case's inputs.
 struct Recipe {
     terminator: u8,
     is_ipv4: bool,
@@ -19,7 +19,7 @@ struct Recipe {
     scale: Scale,
 }
 
-/// What inputs have to do with each other.
+/// The relation between inputs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {
     Overlapping,
@@ -164,7 +164,7 @@ impl Recipe {
     }
 }
 
-/// The same lines, some of them in another order.
+/// Returns the same lines, some of them in another order.
 fn turned(choices: &mut Choices, lines: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut lines = lines.to_vec();
     let middle = choices.below(lines.len() as u64 + 1) as usize;

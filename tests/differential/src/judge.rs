@@ -1,8 +1,9 @@
-//! Whether an answer is right.
+//! The verdict on an answer.
 //!
-//! *Owns:* what must hold of an answer: of an exact one that it is the oracle's, of an approximate one that nothing is missing,
-//! that what is there comes from an input, and that the false lines are about as many as it says. *Invariants:* a verdict
-//! depends on the case's bytes and the answer alone. *Cost:* the distinct lines of all inputs, and the answer sorted.
+//! *Owns:* what must hold of an answer: of an exact one that it is the oracle's, of an approximate one that nothing is
+//! missing, that what is there comes from an input, and that the false lines are about as many as it says.
+//! *Invariants:* a verdict depends on the case's bytes and the answer alone. *Cost:* the distinct lines of all inputs,
+//! and the answer sorted.
 
 use std::cmp::Ordering;
 use std::io;
@@ -18,13 +19,13 @@ use crate::run::{Answer, Collected, Compared, Outcome, Runner, contents, numbers
 /// A setting that does not give the right answer.
 #[derive(Debug, Clone)]
 pub struct Difference {
-    /// Which.
+    /// The setting that failed.
     pub setting: Setting,
-    /// What is wrong.
+    /// The fault.
     pub wrong: Wrong,
 }
 
-/// What is wrong with an answer.
+/// The fault of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
     /// A failing case is made smaller only as long as it fails in the same way.
@@ -75,10 +76,10 @@ impl std::fmt::Display for Wrong {
     }
 }
 
-/// What many runs had in common.
+/// The counts over many runs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
-    /// Whether runs that were refused with what was advised are printed.
+    /// True if runs that were refused with what was advised are printed.
     pub tells_refusals: bool,
     /// Runs.
     pub runs: u64,
@@ -139,7 +140,7 @@ impl Tally {
     }
 }
 
-/// Whether an answer that was made elsewhere is right.
+/// Checks an answer that was made elsewhere.
 ///
 /// # Errors
 /// What is wrong with it, in words.
@@ -148,7 +149,7 @@ pub fn judge(case: &Case, setting: &Setting, answer: &Answer) -> Result<(), Wron
     Truth::new(case, &contents).judge(case, setting, answer, &mut Tally::default())
 }
 
-/// What the oracle knows of a case.
+/// The oracle's knowledge of a case.
 struct Truth<'a> {
     contents: &'a Contents,
     inputs: Vec<Lines<'a>>,
@@ -366,7 +367,7 @@ impl<'a> Truth<'a> {
         self.judge_number(case, setting, answer, found, tally)
     }
 
-    /// Whether one of these inputs has all of `found`: the one that was asked about last.
+    /// Checks that one of these inputs has all of `found`: the one that was asked about last.
     fn must_be_from_one_input(
         &self,
         found: &Lines,
@@ -380,8 +381,8 @@ impl<'a> Truth<'a> {
         Wrong::err(WrongKind::Extra, what)
     }
 
-    /// The false lines must be as many as chance gives at the rate that the filter's fill tells. Of more than two inputs,
-    /// those of each step pass to the next; and lines that share hashes by design are no matter of chance.
+    /// The false lines must be as many as chance gives at the rate that the filter's fill tells. Of more than two
+    /// inputs, those of each step pass to the next; and lines that share hashes by design are no matter of chance.
     fn judge_number(
         &self,
         case: &Case,
@@ -414,12 +415,12 @@ impl<'a> Truth<'a> {
     }
 }
 
-/// How many inputs have a line that they have so often.
+/// Counts the inputs that have a line, by how often each has it.
 fn having(counts: &[usize]) -> usize {
     counts.iter().filter(|&&count| count > 0).count()
 }
 
-/// How often a line comes in the result of multisets that have it so often.
+/// Returns how often a line comes in the result of multisets that have it so often.
 fn in_multisets(asked: Asked, counts: &[usize]) -> usize {
     let sum: usize = counts.iter().sum();
     match asked {
@@ -432,7 +433,7 @@ fn in_multisets(asked: Asked, counts: &[usize]) -> usize {
     }
 }
 
-/// Whether the setting asks for an exact answer.
+/// Tells whether the setting asks for an exact answer.
 fn may_not_add(setting: &Setting) -> bool {
     setting.way == Way::Intersect && setting.asks_for_exact()
 }

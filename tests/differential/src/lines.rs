@@ -5,7 +5,7 @@
 
 use crate::choices::Choices;
 
-/// How large a case may be.
+/// The size that a case may have.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
     /// Of each input, lines that are made in bulk, one of these.
@@ -31,8 +31,8 @@ impl Scale {
     };
 }
 
-/// Sizes that the engine works with: lengths and hash packets, pages, the smallest blocks and what they hold beside their
-/// headers, chunks and their buffers.
+/// Sizes that the engine works with: lengths and hash packets, pages, the smallest blocks and what they hold beside
+/// their headers, chunks and their buffers.
 const EDGES: [u64; 20] = [
     32, 64, 120, 127, 1024, 4030, 4032, 4096, 8192, 16_317, 16_320, 16_384, 65_472, 65_536, 69_632,
     73_728, 262_144, 524_288, 1_048_512, 1_048_576,
@@ -106,7 +106,7 @@ fn filled(choices: &mut Choices, length: u64) -> Vec<u8> {
     line
 }
 
-/// What numbered lines look like.
+/// The form of numbered lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bulk {
     /// The number alone.
@@ -130,7 +130,7 @@ impl Bulk {
         }
     }
 
-    /// How many lines stand for one of [`Bulk::Number`], so that inputs stay within megabytes.
+    /// Returns the number of lines that stand for one of [`Bulk::Number`], so that inputs stay within megabytes.
     pub fn weight(self) -> u64 {
         match self {
             Self::Prefixed(_) => 20,

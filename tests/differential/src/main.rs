@@ -120,7 +120,7 @@ fn records_agree(cli: &Cli, (seed, number): (u64, u64)) -> io::Result<bool> {
     Ok(agrees)
 }
 
-/// How a case is run once more.
+/// Words how to run a case once more.
 fn again((seed, number): (u64, u64)) -> String {
     format!("again: cargo run --release -p differential -- --seed {seed} --case {number}")
 }

@@ -26,7 +26,7 @@ pub fn split_csv(bytes: &[u8], terminator: u8, strip_cr: bool, delimiter: u8) ->
     })
 }
 
-/// Where the record that begins at `start` ends.
+/// Finds the end of the record that begins at `start`.
 fn end_of_record(bytes: &[u8], start: usize, terminator: u8, delimiter: u8) -> usize {
     let line_end = |from: usize| {
         let found = bytes[from..].iter().position(|&byte| byte == terminator);

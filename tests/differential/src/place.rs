@@ -20,12 +20,12 @@ pub type Contents = Arc<Vec<Vec<u8>>>;
 
 /// The file system of Linux that is in memory.
 const IN_MEMORY: &str = "/dev/shm";
-/// What it must have free, in bytes, for the tests that run at the same time.
+/// Bytes that it must have free for the tests that run at the same time.
 const FREE: u64 = 4 << 30;
 
-/// Where tests that make many small files put them: what `TMPDIR` says, else the file system in memory if it has room, else the
-/// system's directory. ext4 looks for the inode of a new file among those of all files that were deleted within the last minute,
-/// which takes milliseconds where a suite has deleted ten thousand.
+/// Returns the directory for tests that make many small files: that of `TMPDIR`, else the file system in memory if it
+/// has room, else the system's directory. ext4 looks for the inode of a new file among those of all files that were
+/// deleted within the last minute, which takes milliseconds where a suite has deleted ten thousand.
 pub fn quick_directory() -> PathBuf {
     let has_room = rustix::fs::statvfs(IN_MEMORY)
         .is_ok_and(|stat| stat.f_bavail.saturating_mul(stat.f_frsize) >= FREE)
@@ -60,7 +60,7 @@ impl Place {
         Ok(Self { directory })
     }
 
-    /// Where spill goes.
+    /// Returns the directory that spill goes to.
     pub fn temp(&self) -> PathBuf {
         self.path("temp")
     }
@@ -117,7 +117,7 @@ impl Place {
         Ok(link)
     }
 
-    /// What is left in the directory that spill goes to.
+    /// Lists the files that are left in the directory that spill goes to.
     pub fn left(&self) -> io::Result<Vec<PathBuf>> {
         let entries = fs::read_dir(self.temp())?;
         entries
@@ -171,7 +171,7 @@ impl Drop for Fifo {
     }
 }
 
-/// Whether nothing came yet through a pipe that is open.
+/// Tells whether nothing came yet through a pipe that is open.
 fn is_still_opening(reader: Result<&File, &io::Error>) -> bool {
     use std::io::Read;
     let Ok(mut reader) = reader else { return false };

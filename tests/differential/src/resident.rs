@@ -5,11 +5,11 @@
 
 use std::fs;
 
-/// What a run is told that the process has resident, in bytes, where its limit must mean the same whatever else the process
-/// has: about what the command has before a run.
+/// Bytes that a run is told the process has resident, if its limit must mean the same whatever else the process has:
+/// about the size of the command before a run.
 pub const OF_COMMAND: u64 = 8 << 20;
 
-/// What is resident now, in bytes.
+/// Returns the bytes that are resident now.
 pub fn now() -> u64 {
     status_bytes("VmRSS:")
 }

@@ -1,8 +1,8 @@
 //! A case through the engine, once per setting.
 //!
-//! *Owns:* the options of a setting, and collecting what a run gives. *Invariants:* the memory that a setting gives comes on
-//! top of what the process has; a refusal for lack of memory is tried again with what its message advises, and then with
-//! twice that. *Cost:* that of the runs; the result twice.
+//! *Owns:* the options of a setting, and collecting what a run gives. *Invariants:* the memory that a setting gives
+//! comes on top of what the process has; a refusal for lack of memory is tried again with what its message advises, and
+//! then with twice that. *Cost:* that of the runs; the result twice.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,16 +23,16 @@ const REFUSALS: usize = 8;
 /// No case needs more, in bytes.
 const MOST_MEMORY: u64 = 6 << 30;
 
-/// How cases are run.
+/// The surroundings of runs of cases.
 #[derive(Debug)]
 pub struct Runner<'p> {
-    /// Where the files are.
+    /// The place of the files.
     pub place: &'p Place,
-    /// Whether the memory of the process is compared with the limit.
+    /// True if the memory of the process is compared with the limit.
     pub measures_memory: bool,
 }
 
-/// What a run gave.
+/// The outcome of a run.
 #[derive(Debug)]
 pub enum Outcome {
     /// An answer.
@@ -46,7 +46,7 @@ pub enum Outcome {
 pub struct Answer {
     /// Its lines, in any order.
     pub lines: Collected,
-    /// Whether it says that it is exact.
+    /// True if it says that it is exact.
     pub is_exact: bool,
     /// Lines and bytes that its statistics claim.
     pub claimed: (u64, u64),
@@ -56,7 +56,7 @@ pub struct Answer {
     pub compared: Option<Compared>,
     /// The resident peak, and what was allowed, in bytes; where it could be measured.
     pub memory: Option<(u64, u64)>,
-    /// What was said when it was refused for lack of memory before.
+    /// The messages of refusals for lack of memory before it.
     pub refusals: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ impl Answer {
     }
 }
 
-/// What a comparison says.
+/// The counts of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct Compared {
     /// Lines of the exact result.
@@ -118,7 +118,7 @@ impl Collected {
         collected
     }
 
-    /// How many lines.
+    /// Returns the number of lines.
     pub fn count(&self) -> usize {
         self.ends.len()
     }
@@ -162,8 +162,8 @@ impl Runner<'_> {
                 Ok(answer) => answer,
                 Err(Failure::Refused(least, what)) if memory_bytes < MOST_MEMORY => {
                     let advised = least.saturating_sub(resident);
-                    // The advice first; where that is refused, too, so much that it ends. What builds a filter and then asks
-                    // it is refused twice, each time with advice of its own.
+                    // The advice first; where that is refused, too, so much that it ends. What builds a filter and then
+                    // asks it is refused twice, each time with advice of its own.
                     memory_bytes = match refusals.len() {
                         0 if advised > memory_bytes => advised,
                         _ => advised.max(2 * memory_bytes),

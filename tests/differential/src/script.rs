@@ -1,7 +1,8 @@
 //! A case as a script to paste, and as runs of the command.
 //!
-//! *Owns:* the translation of inputs to `printf` and of settings to options of the command. *Invariants:* the script makes the
-//! inputs byte for byte. What the command has no option for is said in a comment. *Cost:* runs of equal bytes take a line each.
+//! *Owns:* the translation of inputs to `printf` and of settings to options of the command. *Invariants:* the script
+//! makes the inputs byte for byte. What the command has no option for is said in a comment. *Cost:* runs of equal bytes
+//! take a line each.
 
 use std::fmt::Write as _;
 use std::io;
@@ -266,12 +267,12 @@ fn literal(bytes: &[u8]) -> Option<String> {
 pub struct Program<'p> {
     path: PathBuf,
     place: &'p Place,
-    /// How often it was run.
+    /// Number of runs.
     pub runs: u64,
 }
 
-/// What the command must refuse, as options behind the inputs: one pipe under two names, and each of the
-/// inputs as an output.
+/// The options after the inputs that the command must refuse: one pipe under two names, and each of the inputs as an
+/// output.
 const REFUSED: [&[&str]; 4] = [
     &["-", "/dev/stdin"],
     &["/dev/fd/0", "-"],

@@ -1,7 +1,7 @@
 //! Settings from choices.
 //!
-//! *Owns:* which options are tried together, and how often the slow ones are. *Invariants:* every setting made here can be
-//! met by a machine of 4 GiB.
+//! *Owns:* which options are tried together, and how often the slow ones are. *Invariants:* every setting made here can
+//! be met by a machine of 4 GiB.
 
 use outset::compare::Mistake;
 use outset::filter::Kind;
@@ -146,7 +146,7 @@ fn buckets_and_spill(choices: &mut Choices) -> (Option<u32>, bool) {
     }
 }
 
-/// Whether the lines themselves are compared, so that their hashes may be as bad as can be.
+/// Tells whether the lines themselves are compared, so that their hashes may be as bad as can be.
 fn compares(way: Way) -> bool {
     matches!(way, Way::Intersect | Way::Select(_))
 }

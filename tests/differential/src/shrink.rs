@@ -1,8 +1,8 @@
 //! The smallest case that still fails.
 //!
-//! *Owns:* the steps: simpler options, fewer inputs, fewer lines by halves, shorter lines; again until none helps. *Invariants:*
-//! what comes out failed when it was last run, or is the case that came in. *Cost:* up to two runs a step, within a limit of
-//! time.
+//! *Owns:* the steps: simpler options, fewer inputs, fewer lines by halves, shorter lines; again until none helps.
+//! *Invariants:* what comes out failed when it was last run, or is the case that came in. *Cost:* up to two runs a
+//! step, within a limit of time.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -18,7 +18,7 @@ const TRIES: u32 = 2;
 struct Shrinker<'r> {
     runner: &'r Runner<'r>,
     ends: Instant,
-    /// How it must fail.
+    /// The way in which it must fail.
     kind: WrongKind,
     best: Case,
     found: Option<Difference>,
@@ -216,7 +216,7 @@ impl Shrinker<'_> {
     }
 }
 
-/// Whether a line is one letter, again and again.
+/// Tells whether a line is one letter, again and again.
 fn is_plain(line: &[u8]) -> bool {
     line.iter()
         .all(|byte| byte.is_ascii_lowercase() && *byte == line[0])

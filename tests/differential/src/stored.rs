@@ -1,7 +1,8 @@
 //! The ways through a filter that is kept in a file: built of one input and asked about the others; or
 //! changed, and asked what it still has.
 //!
-//! *Owns:* the calls. *Invariants:* the file is where the case's other files are. *Cost:* a filter of the input's lines.
+//! *Owns:* the calls. *Invariants:* the file is where the case's other files are. *Cost:* a filter of the input's
+//! lines.
 
 use std::collections::BTreeSet;
 use std::path::Path;

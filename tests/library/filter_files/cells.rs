@@ -1,4 +1,4 @@
-//! Which cells are a line's: computed from the documentation of the format, and nothing of the library.
+//! The cells of a line, computed from the documentation of the format, and nothing of the library.
 
 use std::collections::BTreeSet;
 

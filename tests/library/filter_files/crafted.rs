@@ -1,5 +1,5 @@
-//! Bodies whose checksums are right and that no filter ever had: opening such a file gives an error or a filter with other
-//! answers, and neither a panic nor an endless search.
+//! Bodies whose checksums are right and that no filter ever had: opening such a file gives an error or a filter with
+//! other answers, and neither a panic nor an endless search.
 
 use std::fs;
 
@@ -102,7 +102,7 @@ fn cells_that_are_all_at_their_top_can_be_worked_with() {
     }
 }
 
-/// What the fuzz target does, from a fixed seed: bytes anywhere are changed and all checksums made right.
+/// Does what the fuzz target does, from a fixed seed: bytes anywhere are changed and all checksums made right.
 #[test]
 fn files_with_some_bytes_changed_and_right_checksums_are_refused_or_can_be_worked_with() {
     let _shared = beside_others();

@@ -1,5 +1,5 @@
-//! Files that are not what was written (rows I1, I2, I5 and I12 of the fault table): refused each time, by each way of reading
-//! them, and soon.
+//! Files that are not what was written (rows I1, I2, I5 and I12 of the fault table): refused each time, by each way of
+//! reading them, and soon.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -182,7 +182,7 @@ fn i5_a_file_that_changes_between_opening_and_reading_is_refused() {
     }
 }
 
-/// What each way of reading the body of a file that was damaged says.
+/// Returns the error of each way of reading the body of a damaged file.
 fn errors(stored: StoredFilter) -> [Error; 3] {
     let errors = [
         stored.load(&budget(), 2).map(drop).unwrap_err(),

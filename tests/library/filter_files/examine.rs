@@ -1,5 +1,5 @@
-//! Everything that can be asked of a file that may or may not be a filter: whatever its bytes are, the answer is an error or a
-//! filter that can be worked with, and no more memory is taken than the file is long.
+//! Everything that can be asked of a file that may or may not be a filter: whatever its bytes are, the answer is an
+//! error or a filter that can be worked with, and no more memory is taken than the file is long.
 //!
 //! The fuzz target uses this file, too.
 
@@ -43,7 +43,7 @@ fn ask(stored: &StoredFilter, path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is inserted is there, and what the cells hold does not stop anybody from changing them.
+/// Checks that inserted lines are there, and that the content of the cells does not stop anybody from changing them.
 fn change(stored: &StoredFilter) -> Result<(), Error> {
     let budget = MemoryBudget::new(16 * stored.file_bytes(), 0);
     let mut filter = stored.load(&budget, 2)?;

@@ -1,5 +1,5 @@
-//! Files that were written once, by the first version of the format, and must be read for ever (row I7 of the fault table).
-//! `tests/golden/README.md` says how they were made.
+//! Files that were written once, by the first version of the format, and must be read for ever (row I7 of the fault
+//! table). `tests/golden/README.md` says how they were made.
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ fn line(number: u32) -> Vec<u8> {
     format!("https://example.org/{number}").into_bytes()
 }
 
-/// How often a line was inserted.
+/// Returns how often a line was inserted.
 fn times(number: u32) -> u64 {
     1 + u64::from(number % 3)
 }

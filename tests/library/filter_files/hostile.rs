@@ -1,5 +1,5 @@
-//! Headers whose checksum is right and that claim what cannot be (rows I3, I4 and I7 of the fault table): refused before any
-//! memory is taken for it.
+//! Headers whose checksum is right and that claim what cannot be (rows I3, I4 and I7 of the fault table): refused
+//! before any memory is taken for it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -60,7 +60,7 @@ pub(super) fn patched(parts: &Parts, patches: &[(usize, u64)]) -> Vec<u8> {
     image.bytes
 }
 
-/// As [`patched`], with bytes at one place.
+/// Works as [`patched`], with bytes at one place.
 fn patched_bytes(parts: &Parts, at: usize, bytes: &[u8]) -> Vec<u8> {
     let mut image = Image::new(parts);
     image.put(at, bytes);

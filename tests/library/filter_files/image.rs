@@ -1,6 +1,6 @@
-//! A filter file as bytes, made from the layout that `outset::filter::file` documents and from nothing else: where it agrees
-//! with what the library writes, the documentation is right, and where the library refuses it, that is not because of a
-//! checksum.
+//! A filter file as bytes, made from the layout that `outset::filter::file` documents and from nothing else: where it
+//! agrees with what the library writes, the documentation is right, and where the library refuses it, that is not
+//! because of a checksum.
 //!
 //! The fuzz target uses this file, too.
 
@@ -13,7 +13,7 @@ pub(crate) const PAGE: usize = 4096;
 const SECTION: usize = 1 << 20;
 const MAGIC: [u8; 8] = [0x93, 0x4f, 0x53, 0x46, 0x0d, 0x0a, 0x1a, 0x0a];
 
-/// What a file is made of.
+/// The parts that a file is made of.
 #[derive(Debug, Clone)]
 pub(crate) struct Parts {
     /// 1 blocked, 2 classic, 3 counting, 4 spectral, 5 fingerprint.

@@ -1,4 +1,5 @@
-//! Filters that do not belong together (row I14 of the fault table): refused with the difference, and nothing is changed.
+//! Filters that do not belong together (row I14 of the fault table): refused with the difference, and nothing is
+//! changed.
 
 use outset::filter::{Filter, Kind, Rules, Shape};
 use outset::hash::LineHasher;

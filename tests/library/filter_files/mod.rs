@@ -1,5 +1,5 @@
-//! Filter files: what was saved comes back the same, what is not what was saved is refused, and a file of any bytes at all
-//! cannot do more than that.
+//! Filter files: what was saved comes back the same, what is not what was saved is refused, and a file of any bytes at
+//! all cannot do more than that.
 //!
 //! All that is random here is so from a fixed seed.
 
@@ -102,7 +102,7 @@ fn refuses(path: &Path, kind: ErrorKind) -> Error {
     error
 }
 
-/// As [`refuses`], of a file of these bytes, for a reason that has `part` in it.
+/// Works as [`refuses`], for a file of these bytes and a reason that has `part` in it.
 fn refuses_bytes(place: &Place, bytes: &[u8], part: &str) {
     let message = refuses(&place.file("bytes", bytes), ErrorKind::Damaged).to_string();
     assert!(message.contains(part), "{message}, not {part:?}");

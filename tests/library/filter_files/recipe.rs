@@ -1,8 +1,9 @@
-//! The body of the fuzz target `load_filter`: whatever bytes a filter file has, it is refused or it is a filter, and loading takes no
-//! more memory than the file is long.
+//! The body of the fuzz target `load_filter`: whatever bytes a filter file has, it is refused or it is a filter, and
+//! loading takes no more memory than the file is long.
 //!
-//! Input that begins as a filter file does is a file. It is tried as it is, and again with its checksums made right, for otherwise
-//! hardly any would get past them. Other input is a recipe for a file with right checksums: see [`cooked`].
+//! Input that begins as a filter file does is a file. It is tried as it is, and again with its checksums made right,
+//! for otherwise hardly any would get past them. Other input is a recipe for a file with right checksums: see
+//! [`cooked`].
 //!
 //! The fuzz target uses this file, too.
 
@@ -37,7 +38,8 @@ pub(crate) fn load_filter(data: &[u8]) {
     try_file(&image.bytes);
 }
 
-/// The file of a recipe: kind, rules, shape and counts; how many patches; patches of the header (where, which byte); the body.
+/// The file of a recipe: kind, rules, shape and counts; how many patches; patches of the header (where, which byte);
+/// the body.
 fn cooked(recipe: &[u8]) -> Option<Image> {
     let (parts, rest) = recipe.split_at_checked(PARTS)?;
     let patches = usize::from(parts[11] % 8) * 3;

@@ -1,4 +1,5 @@
-//! What was saved comes back the same: answers, counts, key and rules, and the bytes of the file when it is saved again.
+//! Filters that are saved and come back the same: answers, counts, key and rules, and the bytes of the file when it is
+//! saved again.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

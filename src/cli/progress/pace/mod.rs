@@ -1,10 +1,10 @@
-//! How fast work goes, and how long it will still take.
+//! The speed of work, and the time that it will still take.
 //!
 //! *Owns:* the arithmetic of progress: bytes and times in, rates and times left out. No clock: the
 //! time of each event is passed in, as seconds since any fixed moment, so an hour is tested in
 //! microseconds.
 //!
-//! *Invariants.* What is known takes the place of what was planned: a phase's actual size when it
+//! *Invariants.* A known number takes the place of a planned one: a phase's actual size when it
 //! begins, its actual rate when it has one; a phase that was planned and did not come is forgotten, and
 //! one that was not planned counts from its beginning. So the time left of all work converges to 0
 //! whatever the plan said. *Cost:* a few additions per event; it holds the phases to come.
@@ -26,11 +26,11 @@ pub(super) struct Pace {
     /// Bytes of further runs.
     runs_ahead: VecDeque<u64>,
     current: Option<Current>,
-    /// What phases that are over went through, by their verb.
+    /// The work of phases that are over, by their verb.
     done: Vec<(String, Spent)>,
 }
 
-/// How things stand.
+/// The progress at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Outlook {
     /// Bytes that the phase went through.
@@ -46,7 +46,7 @@ pub(super) struct Outlook {
 }
 
 impl Outlook {
-    /// How much of the phase is done, 0..1, where its size is known.
+    /// Returns the share of the phase that is done, 0..1, where its size is known.
     pub(super) fn share(&self) -> Option<f64> {
         let done = |total: u64| (self.done as f64 / total.max(1) as f64).min(1.0);
         self.total
@@ -80,7 +80,7 @@ impl Pace {
         self.runs_ahead = bytes.into_iter().collect();
     }
 
-    /// The next of the runs ahead begins, and will soon be planned.
+    /// Notes that the next of the runs ahead begins, and will soon be planned.
     pub(super) fn next_run(&mut self) {
         self.current = None;
         let bytes = self.runs_ahead.pop_front();
@@ -95,13 +95,13 @@ impl Pace {
             .collect();
     }
 
-    /// The run is planned; if it was before, it starts over.
+    /// Notes that the run is planned; if it was before, it starts over.
     pub(super) fn planned(&mut self, phases: &[PlannedPhase]) {
         self.current = None;
         self.ahead = phases.iter().copied().collect();
     }
 
-    /// A phase begins at `now`. `step` is that of the phase ahead that it is, if it is one.
+    /// Notes that a phase begins at `now`. `step` is that of the phase ahead that it is, if it is one.
     pub(super) fn started(
         &mut self,
         name: &str,
@@ -109,7 +109,7 @@ impl Pace {
         total: Option<u64>,
         now: f64,
     ) {
-        // What was to come before it will not come any more.
+        // Phases that were to come before it will not come any more.
         let over = |phase: &PlannedPhase| step.is_some_and(|step| phase.step <= step);
         let over = self.ahead.iter().take_while(|phase| over(phase)).count();
         let planned = self.ahead.drain(..over).next_back();
@@ -126,8 +126,8 @@ impl Pace {
         });
     }
 
-    /// The phase has gone through `done` bytes by `now`. Told at least a few times a second, also when nothing
-    /// moves.
+    /// Notes that the phase has gone through `done` bytes by `now`. Called at least a few times a second, also when
+    /// nothing moves.
     pub(super) fn sample(&mut self, done: u64, now: f64) {
         let Some(current) = &mut self.current else {
             return;
@@ -143,7 +143,7 @@ impl Pace {
         (current.done, current.last) = (done, now);
     }
 
-    /// The phase is over, and took `seconds` for `bytes`.
+    /// Notes that the phase is over, and took `seconds` for `bytes`.
     pub(super) fn finished(&mut self, bytes: u64, seconds: f64) {
         let Some(current) = self.current.take() else {
             return;
@@ -156,7 +156,7 @@ impl Pace {
         self.done[index].1.add(Spent { bytes, seconds });
     }
 
-    /// How things stand, as of the last sample.
+    /// Returns the progress as of the last sample.
     pub(super) fn outlook(&self) -> Outlook {
         let Some(current) = &self.current else {
             return Outlook {
@@ -199,14 +199,14 @@ impl Pace {
             .sum()
     }
 
-    /// The mean rate of phases of this verb so far, or where there were none of all.
+    /// Returns the mean rate of phases of this verb so far, or of all phases if there were none.
     fn expected_rate(&self, verb: &str) -> Option<f64> {
         self.spent(|other| other == verb)
             .rate()
             .or_else(|| self.spent(|_| true).rate())
     }
 
-    /// What went into phases whose verb `is_wanted`.
+    /// Adds up the work of phases whose verb `is_wanted`.
     fn spent(&self, is_wanted: impl Fn(&str) -> bool) -> Spent {
         let mut sum = Spent::default();
         let over = self.done.iter().filter(|(verb, _)| is_wanted(verb));

@@ -23,7 +23,8 @@ fn seconds_of(&(_, _, mebibytes, rate): &Real) -> f64 {
     mebibytes as f64 / rate
 }
 
-/// Lets the phases go by, and tells at these shares of the whole time how much was left, as the estimate over the truth.
+/// Lets the phases go by, and tells at these shares of the whole time how much was left, as the estimate over the
+/// truth.
 fn ratios(pace: &mut Pace, phases: &[Real], shares: &[f64]) -> Vec<f64> {
     let whole: f64 = phases.iter().map(seconds_of).sum();
     let mut wanted = shares.iter().peekable();

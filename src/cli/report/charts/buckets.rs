@@ -1,4 +1,4 @@
-//! How many buckets have how many lines.
+//! The number of buckets of each number of lines.
 //!
 //! *Owns:* the bars of the classes. *Invariants:* each class is as wide as the lines that it stands
 //! for. *Cost:* 200 bytes a class.
@@ -10,7 +10,7 @@ use plotters::style::Color;
 
 use super::{FIRST, Lines, Scale, axes, builder, svg, tick};
 
-/// Bars of buckets over their lines.
+/// Draws bars of buckets over their lines.
 pub(in crate::cli::report) fn sizes(classes: &[BucketClass]) -> Option<Markup> {
     let (first, last) = (classes.first()?, classes.last()?);
     let lines = Scale::counts(last.to_lines as f64);

@@ -1,4 +1,4 @@
-//! What memory buys: the false-positive rate and the time, over the memory.
+//! The use of memory: the false-positive rate and the time, over the memory.
 //!
 //! *Owns:* the two curves of a comparison. *Invariants:* memory is on a scale of powers of two, rates
 //! on one of powers of ten; a rate of 0, which such a scale does not have, is at its lower edge; one
@@ -13,7 +13,7 @@ use plotters::style::{Color, ShapeStyle};
 use super::{Area, Drawn, FIRST, Lines, SECOND, Scale, axes, builder, svg, tick};
 use crate::cli::numbers;
 
-/// What was measured with so much memory.
+/// The rate that was measured with so much memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::cli::report) struct MeasuredRate {
     /// The memory that counts.
@@ -24,7 +24,7 @@ pub(in crate::cli::report) struct MeasuredRate {
     pub(in crate::cli::report) high: f64,
 }
 
-/// What each way took with so much memory.
+/// The times of both ways with so much memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::cli::report) struct MeasuredTime {
     /// The memory that counts.
@@ -33,8 +33,7 @@ pub(in crate::cli::report) struct MeasuredTime {
     pub(in crate::cli::report) approximate_seconds: f64,
 }
 
-/// The predicted rate as a line, the measured ones as points with their bounds; `what` names the
-/// memory.
+/// Draws the predicted rate as a line, the measured ones as points with their bounds; `what` names the memory.
 pub(in crate::cli::report) fn rates(
     what: &str,
     predicted: &[(u64, f64)],
@@ -72,7 +71,7 @@ pub(in crate::cli::report) fn rates(
     Some(svg("False-positive rate by memory", 320, draw))
 }
 
-/// The seconds of both ways; `what` names the memory.
+/// Draws the seconds of both ways; `what` names the memory.
 pub(in crate::cli::report) fn times(what: &str, measured: &[MeasuredTime]) -> Option<Markup> {
     let x = Octaves::of(measured.iter().map(|point| point.memory_bytes))?;
     let all = measured
@@ -104,7 +103,7 @@ pub(in crate::cli::report) fn times(what: &str, measured: &[MeasuredTime]) -> Op
     Some(svg("Time by memory", 320, draw))
 }
 
-/// A rate on an axis: `50%`, `0.2%`, `1e-6%`.
+/// Formats a rate on an axis: `50%`, `0.2%`, `1e-6%`.
 fn rate_tick(rate: f64) -> String {
     let percent = rate * 100.0;
     if percent > 0.000_9 {
@@ -114,7 +113,7 @@ fn rate_tick(rate: f64) -> String {
     }
 }
 
-/// Where `bytes` is on a scale of powers of two.
+/// Returns the position of `bytes` on a scale of powers of two.
 fn place(bytes: u64) -> f64 {
     (bytes.max(1) as f64).log2()
 }
@@ -151,7 +150,7 @@ struct Octaves {
 }
 
 impl Octaves {
-    /// For all these sizes; `None` if there are none.
+    /// Makes the scale for all these sizes; `None` if there are none.
     fn of(bytes: impl Iterator<Item = u64> + Clone) -> Option<Self> {
         let (from, to) = (place(bytes.clone().min()?), place(bytes.max()?));
         let beside = ((to - from) * 0.04).max(if to - from < 0.5 { 1.0 } else { 0.1 });
@@ -169,7 +168,7 @@ impl Octaves {
         }
     }
 
-    /// No more than 8, at powers of two; in a short range at one and a half times these, too.
+    /// Returns no more than 8 ticks, at powers of two; in a short range at one and a half times these, too.
     fn ticks(&self) -> Vec<f64> {
         let octaves = self.to - self.from;
         let step = (octaves / 6.0).ceil().max(1.0) as usize;
@@ -194,7 +193,7 @@ struct Decades {
 }
 
 impl Decades {
-    /// For all these rates; those that are 0 do not count.
+    /// Makes the scale for all these rates; those that are 0 do not count.
     fn of(rates: impl Iterator<Item = f64>) -> Self {
         let (least, most) = rates
             .filter(|rate| *rate > 0.0)
@@ -215,7 +214,7 @@ impl Decades {
         }
     }
 
-    /// Where `rate` is: 0 at the lower edge.
+    /// Returns the position of `rate`: 0 is at the lower edge.
     fn place(&self, rate: f64) -> f64 {
         if rate > 0.0 {
             rate.log10().max(self.from)
@@ -232,7 +231,7 @@ impl Decades {
         }
     }
 
-    /// At powers of ten, and at twice and five times these where that is not too many.
+    /// Returns ticks at powers of ten, and at twice and five times these where that is not too many.
     fn ticks(&self) -> Vec<f64> {
         let decades = self.to - self.from;
         let within = [2.0_f64, 5.0].map(f64::log10);

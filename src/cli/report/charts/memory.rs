@@ -12,7 +12,7 @@ use plotters::style::{Color, ShapeStyle};
 use super::{FIRST, LIMIT, Lines, SECOND, Scale, axes, builder, ink, svg, tick};
 use crate::cli::report::recording::{Recorded, RecordedPhase};
 
-/// The resident size over time, and the limits that were in force.
+/// Draws the resident size over time, and the limits that were in force.
 pub(in crate::cli::report) fn over_time(recorded: &Recorded) -> Option<Markup> {
     if recorded.samples.len() < 2 || recorded.limits.is_empty() {
         return None;
@@ -72,14 +72,14 @@ const MOST_PHASES: usize = 20;
 /// A phase that takes a smaller share of the time has no room for its number.
 const LEAST_SHARE: f64 = 0.05;
 
-/// The phases that the picture marks, in their order; none where that would be too many.
+/// Returns the phases that the picture marks, in their order; none where that would be too many.
 fn phases(recorded: &Recorded) -> &[RecordedPhase] {
     let all = &recorded.phases[..];
     if all.len() > MOST_PHASES { &[] } else { all }
 }
 
-/// From when to when which limit was in force, in the units of the axes. The first counts from the
-/// beginning, for it was given then.
+/// Returns the beginning and end of each limit, in the units of the axes. The first counts from the beginning, for it
+/// was given then.
 fn limit_lines(recorded: &Recorded, time: Scale, memory: Scale) -> Vec<(f64, f64, f64)> {
     let limits = &recorded.limits;
     let line = |(number, limit): (usize, &crate::cli::report::recording::Limit)| {

@@ -36,9 +36,9 @@ const WIDTH: u32 = 480;
 /// The size of text; the backend makes a font of 4/5 of it.
 const TEXT: i32 = 19;
 
-/// Where a chart is drawn.
+/// The area that a chart is drawn in.
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-/// Whether it could be drawn.
+/// The outcome of drawing.
 type Drawn = Result<(), Box<dyn Error>>;
 
 /// A colour, with its name in the style sheet and its value in dark mode.
@@ -95,7 +95,7 @@ const PALETTE: [Paint; 7] = [
     },
 ];
 
-/// The style sheet's part about colours: a variable for each, and charts that take theirs from them.
+/// Writes the style sheet's part about colours: a variable for each, and charts that take theirs from them.
 pub(super) fn colours() -> String {
     let mut sheet = ":root{".to_owned();
     let mut dark = "@media screen and (prefers-color-scheme:dark){:root{".to_owned();
@@ -115,7 +115,7 @@ pub(super) fn colours() -> String {
     format!("{sheet}}}\n{dark}}}}}\n{charts}\n")
 }
 
-/// A colour as it stands in an attribute.
+/// Formats a colour as it stands in an attribute.
 fn hex(colour: RGBColor) -> String {
     format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2)
 }
@@ -135,7 +135,7 @@ fn svg(title: &str, height: u32, draw: impl FnOnce(&Area) -> Drawn) -> Markup {
     PreEscaped(text.replacen("<svg ", &named, 1))
 }
 
-/// A chart's margins and the room for its axes.
+/// Sets a chart's margins and the room for its axes.
 fn builder<'a, 'b>(area: &'a Area<'b>) -> ChartBuilder<'a, 'b, SVGBackend<'b>> {
     let mut builder = ChartBuilder::on(area);
     builder
@@ -148,7 +148,7 @@ fn builder<'a, 'b>(area: &'a Area<'b>) -> ChartBuilder<'a, 'b, SVGBackend<'b>> {
     builder
 }
 
-/// Which lines go through a chart.
+/// The lines that go through a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lines {
     /// None, and no numbers at the vertical axis.
@@ -192,12 +192,12 @@ where
         .map_err(Into::into)
 }
 
-/// Text in the colour of text.
+/// Returns the style of text in the colour of text.
 fn ink() -> TextStyle<'static> {
     ("sans-serif", TEXT).into_font().color(&INK)
 }
 
-/// Text that stands back.
+/// Returns the style of text that stands back.
 fn muted() -> TextStyle<'static> {
     ("sans-serif", TEXT - 1)
         .into_font()
@@ -214,13 +214,13 @@ struct Scale {
 }
 
 impl Scale {
-    /// For sizes up to `most` bytes.
+    /// Makes the scale for sizes up to `most` bytes.
     fn bytes(most: f64) -> Self {
         const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
         Self::powers(most, 1024.0, &UNITS)
     }
 
-    /// For counts up to `most`.
+    /// Makes the scale for counts up to `most`.
     fn counts(most: f64) -> Self {
         if most < 10_000.0 {
             return Self {
@@ -250,7 +250,7 @@ impl Scale {
         scale
     }
 
-    /// For times up to `most` seconds.
+    /// Makes the scale for times up to `most` seconds.
     fn seconds(most: f64) -> Self {
         let (factor, unit) = match most {
             s if s < 1.0 => (1e-3, "ms"),
@@ -265,7 +265,7 @@ impl Scale {
         value / self.factor
     }
 
-    /// The title of an axis with this scale.
+    /// Returns the title of an axis with this scale.
     fn title(self, what: &str) -> String {
         if self.unit.is_empty() {
             what.to_owned()

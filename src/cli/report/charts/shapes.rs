@@ -31,21 +31,21 @@ pub(super) enum Anchor {
 /// A place in a picture, in its own units: to the right, and down.
 pub(super) type Place = (f64, f64);
 
-/// What a picture is, for the page and for those who cannot see it.
+/// The description of a picture, for the page and for those who cannot see it.
 pub(super) struct Picture<'a> {
     /// The page has no other picture with it.
     pub(super) id: &'a str,
     pub(super) name: &'a str,
-    /// What the picture says.
+    /// The picture's content in words.
     pub(super) told: &'a str,
     /// Width and height.
     pub(super) size: Place,
-    /// Whether it keeps its size in a narrow window.
+    /// True if it keeps its size in a narrow window.
     pub(super) is_scrolled: bool,
 }
 
 impl Picture<'_> {
-    /// The picture with these shapes.
+    /// Makes the picture with these shapes.
     pub(super) fn of(&self, shapes: &Markup) -> Markup {
         let (width, height) = self.size;
         let told = format!("{}-told", self.id);
@@ -60,7 +60,7 @@ impl Picture<'_> {
     }
 }
 
-/// A text, which `whole` says in full where it is shortened.
+/// Draws a text, which `whole` says in full where it is shortened.
 pub(super) fn text(
     (x, y): Place,
     anchor: Anchor,
@@ -81,7 +81,7 @@ pub(super) fn text(
     }
 }
 
-/// A text that goes up from a place.
+/// Draws a text that goes up from a place.
 pub(super) fn upright((x, y): Place, colour: RGBColor, text: &str) -> Markup {
     let (x, y) = (tenths(x), tenths(y));
     html! {
@@ -89,7 +89,7 @@ pub(super) fn upright((x, y): Place, colour: RGBColor, text: &str) -> Markup {
     }
 }
 
-/// A rectangle from its upper left corner, so opaque, that says `told` where it is pointed at.
+/// Draws a rectangle from its upper left corner, so opaque, that says `told` where it is pointed at.
 pub(super) fn rectangle(
     (x, y): Place,
     (width, height): Place,
@@ -105,12 +105,12 @@ pub(super) fn rectangle(
     }
 }
 
-/// A full circle.
+/// Draws a full circle.
 pub(super) fn dot((x, y): Place, radius: f64, colour: RGBColor) -> Markup {
     html! { circle cx=(tenths(x)) cy=(tenths(y)) r=(radius) fill=(hex(colour)) {} }
 }
 
-/// A circle with an edge, through which others are seen.
+/// Draws a circle with an edge, through which others are seen.
 pub(super) fn ring((x, y): Place, radius: f64, colour: RGBColor) -> Markup {
     let colour = hex(colour);
     html! {
@@ -119,7 +119,7 @@ pub(super) fn ring((x, y): Place, radius: f64, colour: RGBColor) -> Markup {
     }
 }
 
-/// A line.
+/// Draws a line.
 pub(super) fn line(from: Place, to: Place, colour: RGBColor) -> Markup {
     html! {
         line x1=(tenths(from.0)) y1=(tenths(from.1)) x2=(tenths(to.0)) y2=(tenths(to.1)) stroke=(hex(colour))
@@ -127,7 +127,7 @@ pub(super) fn line(from: Place, to: Place, colour: RGBColor) -> Markup {
     }
 }
 
-/// How wide a text is at most, in a common font.
+/// Estimates the greatest width of a text in a common font.
 pub(super) fn width(text: &str) -> f64 {
     let characters = text.chars().map(|character| match character {
         'i' | 'j' | 'l' | '.' | ',' | '/' | ' ' | '-' => NARROWEST,
@@ -139,7 +139,7 @@ pub(super) fn width(text: &str) -> f64 {
     characters.sum::<f64>() * TEXT
 }
 
-/// `text`, shortened until it is no wider than `room`.
+/// Returns `text`, shortened until it is no wider than `room`.
 pub(super) fn fitted(text: &str, room: f64) -> String {
     let most = (room / (NARROWEST * TEXT)) as usize;
     let lengths = (LEAST..=most.max(LEAST)).rev();
@@ -148,7 +148,7 @@ pub(super) fn fitted(text: &str, room: f64) -> String {
     fits.unwrap_or_else(|| shortened(text, LEAST, "…"))
 }
 
-/// A number with one digit behind the point, which is enough to place a shape.
+/// Rounds to one decimal place, which is enough to place a shape.
 fn tenths(number: f64) -> f64 {
     (number * 10.0).round() / 10.0
 }

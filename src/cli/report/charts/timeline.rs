@@ -1,4 +1,4 @@
-//! When each phase ran, and how much was read meanwhile.
+//! The time of each phase, and the bytes that were read meanwhile.
 //!
 //! *Owns:* the bars and the throughput. *Invariants:* a bar's text stands above it, so it fits
 //! whatever the bar's length. *Cost:* 300 bytes a phase.
@@ -84,7 +84,7 @@ fn bar(phase: &RecordedPhase, end: f64) -> Bar {
     }
 }
 
-/// A bar for each run of phases with the same part, or one for all that are too many.
+/// Makes a bar for each run of phases with the same part, or one for all that are too many.
 fn runs(recorded: &Recorded) -> Vec<Bar> {
     let phases = &recorded.phases;
     let mut bars: Vec<Bar> = phases

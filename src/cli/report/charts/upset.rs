@@ -36,7 +36,7 @@ const GAP: f64 = 10.0;
 /// A bar stays visible however few lines it stands for.
 const THINNEST: f64 = 1.0;
 
-/// Where everything is.
+/// The positions of all parts of the plot.
 struct Layout {
     /// The right ends of the names of files, and the left ends of their bars: in a narrow window what matters least
     /// goes first.
@@ -44,7 +44,7 @@ struct Layout {
     bars_start: f64,
     /// The width of a column.
     column: f64,
-    /// Where the bars of combinations stand.
+    /// The height at which the bars of combinations stand.
     ground: f64,
     /// The whole picture.
     size: Place,
@@ -75,18 +75,18 @@ impl Layout {
         }
     }
 
-    /// The middle of a column.
+    /// Returns the middle of a column.
     fn x(&self, column: usize) -> f64 {
         self.names_end + GAP + self.column * (column as f64 + 0.5)
     }
 
-    /// The middle of a row.
+    /// Returns the middle of a row.
     fn y(&self, row: usize) -> f64 {
         self.ground + GAP + ROW * (row as f64 + 0.5)
     }
 }
 
-/// The plot; `lines` are the distinct lines of each file.
+/// Draws the plot; `lines` are the distinct lines of each file.
 pub(in crate::cli::report) fn plot(found: &Overlaps, lines: &[u64]) -> Option<Markup> {
     let largest = found.combinations.first()?;
     let names: Vec<String> = found.inputs.iter().map(|name| fitted(name, NAME)).collect();
@@ -121,7 +121,7 @@ fn drawn(found: &Overlaps) -> &[Combination] {
     all.get(..MOST).unwrap_or(all)
 }
 
-/// A row for each file: its number of lines, their bar, its name, and a band behind every other one.
+/// Draws a row for each file: its number of lines, their bar, its name, and a band behind every other one.
 fn files(layout: &Layout, found: &Overlaps, names: &[String], lines: &[u64]) -> Markup {
     let most = lines.iter().copied().max().unwrap_or(0);
     html! {
@@ -140,7 +140,7 @@ fn files(layout: &Layout, found: &Overlaps, names: &[String], lines: &[u64]) -> 
     }
 }
 
-/// The bar of a combination, with its number upon it.
+/// Draws the bar of a combination, with its number upon it.
 fn bar(
     layout: &Layout,
     column: usize,
@@ -159,7 +159,7 @@ fn bar(
     }
 }
 
-/// A dot for each file, strong where it is in the combination, and a line through those.
+/// Draws a dot for each file, strong where it is in the combination, and a line through those.
 fn dots(layout: &Layout, column: usize, combination: &Combination, files: usize) -> Markup {
     let place = |row: &usize| (layout.x(column), layout.y(*row));
     let (its, others): (Vec<usize>, Vec<usize>) = (0..files).partition(|&row| combination.has(row));
@@ -170,7 +170,7 @@ fn dots(layout: &Layout, column: usize, combination: &Combination, files: usize)
     }
 }
 
-/// The length of the bar for `lines` lines, where the bar for `most` lines is `longest`.
+/// Returns the length of the bar for `lines` lines, where the bar for `most` lines is `longest`.
 fn length(lines: u64, most: u64, longest: f64) -> f64 {
     match lines {
         0 => 0.0,
@@ -181,7 +181,7 @@ fn length(lines: u64, most: u64, longest: f64) -> f64 {
 /// The most characters of a name, where there are several in one text.
 const LONGEST_NAME: usize = 40;
 
-/// The files of a combination; long names are shortened.
+/// Lists the files of a combination; long names are shortened.
 pub(in crate::cli::report) fn names_of(found: &Overlaps, combination: &Combination) -> String {
     let inputs = found.inputs.iter().enumerate();
     let its = inputs.filter(|&(input, _)| combination.has(input));

@@ -62,7 +62,7 @@ const THREE: Circles = Circles {
     height: 522.0,
 };
 
-/// The circles of two or three files; nothing for another number of them, or where there are no lines.
+/// Draws the circles of two or three files; nothing for another number of them, or where there are no lines.
 pub(in crate::cli::report) fn circles(found: &Overlaps) -> Option<Markup> {
     let circles = match found.inputs.len() {
         2 => TWO,
@@ -96,7 +96,7 @@ pub(in crate::cli::report) fn circles(found: &Overlaps) -> Option<Markup> {
     Some(picture.of(&shapes))
 }
 
-/// The lines of a combination.
+/// Returns the number of lines of a combination.
 fn lines(found: &Overlaps, which: &str) -> u64 {
     let mut combinations = found.combinations.iter();
     let combination = combinations.find(|combination| combination.which() == which);

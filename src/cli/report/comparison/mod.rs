@@ -93,7 +93,7 @@ fn document(
     }))
 }
 
-/// Where each point is in the document.
+/// Returns the pointer to each point in the document.
 fn bases(report: &Report<'_>) -> Vec<String> {
     match report {
         Report::One(_) => vec!["/comparison".to_owned()],

@@ -11,7 +11,8 @@ use crate::cli::report::figures::{Figures, Unit};
 use crate::cli::report::page::{alone, figure, section};
 use crate::cli::report::tables::{rows, rows_at};
 
-/// Which memory the curves are over: the limits, or where these are all the same, the filters' sizes.
+/// Tells whether the curves are over the filters' sizes, because the limits are all the same; else they are over the
+/// limits.
 fn is_by_filter(points: &[Comparison]) -> bool {
     let is_same = |pair: &[Comparison]| matches!(pair, [a, b] if a.memory.limit_bytes == b.memory.limit_bytes);
     points.len() > 1 && points.windows(2).all(is_same) && points.iter().all(|p| filter_bytes(p) > 0)
@@ -38,7 +39,8 @@ fn axis(by_filter: bool) -> &'static str {
     }
 }
 
-/// The rates, measured and predicted; `predicted` are limits in bytes with the rate that a plan predicts for each.
+/// Writes the rates, measured and predicted; `predicted` are limits in bytes with the rate that a plan predicts for
+/// each.
 pub(super) fn rates(
     figures: &Figures,
     bases: &[String],
@@ -128,7 +130,7 @@ fn measured_rate(point: &Comparison, by_filter: bool) -> Option<MeasuredRate> {
     })
 }
 
-/// What each run took.
+/// Writes the times of each run.
 pub(super) fn times(figures: &Figures, bases: &[String], points: &[Comparison]) -> Markup {
     let by_filter = is_by_filter(points);
     let time = |point: &Comparison| MeasuredTime {

@@ -1,4 +1,4 @@
-//! What the plans of a comparison said.
+//! The plans of a comparison.
 
 use maud::{Markup, html};
 
@@ -6,7 +6,7 @@ use crate::cli::report::figures::{Figures, Unit};
 use crate::cli::report::page::section;
 use crate::cli::report::tables::{rows, rows_at};
 
-/// The plans of both runs at each point, and what was not chosen.
+/// Writes the plans of both runs at each point, and the strategies that were not chosen.
 pub(super) fn plans(figures: &Figures) -> Markup {
     let content = html! {
         (planned(figures, "Exact runs, as planned", "exact"))
@@ -61,7 +61,7 @@ fn planned(figures: &Figures, caption: &str, run: &str) -> Markup {
     )
 }
 
-/// Where the strategies are that were not chosen, each with the same reason once.
+/// Returns pointers to the strategies that were not chosen, each with the same reason once.
 fn rejected(figures: &Figures, run: &str) -> Vec<String> {
     let all = (0..figures.count("/plans")).flat_map(|number| {
         let list = format!("/plans/{number}/{run}/rejected");

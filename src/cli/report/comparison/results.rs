@@ -1,4 +1,4 @@
-//! What a comparison found: its first paragraph, and the numbers of lines.
+//! The findings of a comparison: its first paragraph, and the numbers of lines.
 
 use maud::{Markup, html};
 use outset::compare::{Comparison, Mistake};
@@ -9,7 +9,7 @@ use crate::cli::report::figures::{Figures, Unit, grouped};
 use crate::cli::report::page::section;
 use crate::cli::report::tables::{Named, folded, rows, rows_at};
 
-/// The first paragraph.
+/// Writes the first paragraph.
 pub(super) fn lead(points: &[Comparison]) -> Markup {
     let broken: u64 = points.iter().map(broken_promises).sum();
     let words = Words::of_all(points);
@@ -66,7 +66,7 @@ fn lead_of_several(points: &[Comparison]) -> Markup {
     }
 }
 
-/// The numbers of lines of each point and input.
+/// Writes the numbers of lines of each point and input.
 pub(super) fn results(figures: &Figures, bases: &[String], points: &[Comparison]) -> Markup {
     let words = Words::of_all(points);
     let mistake = points
@@ -109,7 +109,7 @@ pub(super) fn results(figures: &Figures, bases: &[String], points: &[Comparison]
     section("Results", text, &content)
 }
 
-/// What could be a false line.
+/// The figures of the lines that could be false lines.
 const COULD_PASS: &[Named] = &[
     (
         "could pass by mistake, about",
@@ -120,7 +120,7 @@ const COULD_PASS: &[Named] = &[
     ("at most", "/could_pass_lines/high", Unit::Count),
 ];
 
-/// How many lines are missing, as the run expected from the fill of its filter.
+/// The number of lines that are missing, as the run expected from the fill of its filter.
 const EXPECTED: &[Named] = &[(
     "expected to be missing",
     "/approximate/filter/expected_missing_lines",
@@ -134,7 +134,7 @@ const BOUNDS: &[Named] = &[
     ("at most", "/high", Unit::Count),
 ];
 
-/// The inputs of the point at `base`, each with the number of its distinct lines.
+/// Writes the inputs of the point at `base`, each with the number of its distinct lines.
 fn distinct_lines(figures: &Figures, base: &str) -> Markup {
     const CAPTION: &str = "Distinct lines of each input";
     let count = figures.count(&format!("{base}/different_lines"));
@@ -160,7 +160,7 @@ fn distinct_lines(figures: &Figures, base: &str) -> Markup {
     folded(CAPTION, count, &table)
 }
 
-/// The inputs, and how many distinct lines they have.
+/// Writes the inputs, and the numbers of their distinct lines.
 fn inputs(figures: &Figures, bases: &[String], mistake: Mistake) -> Markup {
     let first = bases.first().map_or("", String::as_str);
     let inputs = rows(

@@ -11,7 +11,7 @@ use outset::{Options, Selection, Source};
 use super::*;
 use crate::cli::report::recording::Recorder;
 
-/// Two files with lines in common, in a directory that goes with the first of the result.
+/// Writes two files with lines in common, in a directory that goes with the first of the result.
 fn files() -> (tempfile::TempDir, Vec<Source>) {
     let place = tempfile::tempdir().unwrap();
     let file = |name: &str, numbers: std::ops::Range<u64>| {
@@ -24,12 +24,12 @@ fn files() -> (tempfile::TempDir, Vec<Source>) {
     (place, sources)
 }
 
-/// The page of a comparison of intersections at these points, and its document.
+/// Makes the page of a comparison of intersections at these points, and its document.
 fn page_at(points: &[Point], has_prediction: bool) -> (String, Value) {
     page_of(Selection::intersection(), points, has_prediction)
 }
 
-/// The page of a comparison of this selection.
+/// Makes the page of a comparison of this selection.
 fn page_of(selection: Selection, points: &[Point], has_prediction: bool) -> (String, Value) {
     let (place, sources) = files();
     let recorder = Recorder::start().unwrap();
@@ -85,7 +85,7 @@ fn limits(mebibytes: &[u64], bits: Option<f64>) -> Vec<Point> {
     mebibytes.iter().map(point).collect()
 }
 
-/// What is wrong with tables and text of `page`, whose document is `document`.
+/// Checks tables and text of `page`, whose document is `document`.
 fn check(page: &str, document: &Value) {
     let parsed = scraper::Html::parse_document(page);
     assert_eq!(parsed.errors, Vec::<String>::new());

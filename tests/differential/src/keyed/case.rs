@@ -15,7 +15,7 @@ use crate::choices::Choices;
 /// The names of the columns, before they are put in some order.
 pub(super) const NAMES: [&str; 4] = ["id", "url", "a b", "n\"x"];
 
-/// What fields may have between them.
+/// The syntaxes of records: what fields may have between them.
 const SYNTAXES: [Syntax; 7] = [
     // A letter, which some values have as a capital.
     Syntax::Csv(Dialect::new(b'k')),
@@ -46,28 +46,28 @@ pub(super) struct Case {
     pub(super) inputs: Vec<Vec<Record>>,
     /// The header of each input, if there are headers.
     pub(super) headers: Vec<Option<Vec<u8>>>,
-    /// Whether the headers have the same names in another order.
+    /// True if the headers have the same names in another order.
     pub(super) has_other_headers: bool,
-    /// How many of the inputs, the first ones, are different files; the last may be the first one again.
+    /// Number of the inputs, the first ones, that are different files; the last may be the first one again.
     pub(super) distinct_inputs: usize,
-    /// Which columns of which inputs are in a Parquet file, in which order.
+    /// The columns of each input that are in a Parquet file, in their order.
     pub(super) tables: Vec<Option<Vec<usize>>>,
-    /// Whether all keys are IPv4 addresses.
+    /// True if all keys are IPv4 addresses.
     pub(super) is_ipv4: bool,
 }
 
-/// Where the columns of the inputs are.
+/// The places of the columns of the inputs.
 struct Columns {
     syntax: Syntax,
-    /// Which of the names are the key; none where a record is its own key.
+    /// The names that are the key; none where a record is its own key.
     wanted: Vec<usize>,
-    /// Whether keys are named, not numbered.
+    /// True if keys are named, not numbered.
     by_name: bool,
-    /// Whether each input has its columns in another order.
+    /// True if each input has its columns in another order.
     shift: bool,
-    /// Which inputs are Parquet files.
+    /// For each input, true if it is a Parquet file.
     tables: Vec<bool>,
-    /// Which inputs have a header.
+    /// For each input, true if it has a header.
     has_header: Vec<bool>,
 }
 
@@ -96,7 +96,7 @@ impl Columns {
         }
     }
 
-    /// Where the column with this name stands in an input, from 0.
+    /// Returns the place of the column with this name in an input, from 0.
     fn place(&self, input: usize, name: usize) -> usize {
         if self.shift { (name + input) % 4 } else { name }
     }
@@ -148,7 +148,7 @@ impl Columns {
         others.map(|(number, &has_own)| (number, has_own)).collect()
     }
 
-    /// Whether a record of an input can be without a key.
+    /// Tells whether a record of an input can be without a key.
     fn can_lack(&self, input: usize) -> bool {
         let is_lacking =
             |&name: &usize| self.syntax == Syntax::JsonLines || self.place(input, name) > 0;
@@ -173,15 +173,15 @@ impl Columns {
     }
 }
 
-/// What the records of a case are made of.
+/// The ingredients of the records of a case.
 struct Contents {
-    /// How many different values there are.
+    /// Number of different values.
     pool: u64,
     /// The most records of an input.
     most: u64,
     /// The most bytes that a column beside the key has in addition.
     padding: u64,
-    /// Whether some records have no key.
+    /// True if some records have no key.
     has_bad: bool,
     is_ipv4: bool,
 }
@@ -278,7 +278,7 @@ impl Case {
         .named_again(choices.one_in(5))
     }
 
-    /// The same with the first input as one more side.
+    /// Returns the case with the first input as one more side, if `is_wanted`.
     fn named_again(mut self, is_wanted: bool) -> Self {
         if is_wanted {
             let own = self.keys.fields_of.first();
@@ -349,7 +349,7 @@ impl Case {
     }
 }
 
-/// What a field says as a part of a key.
+/// Returns the form of a field as a part of a key.
 fn normal(keys: &Keys, field: String) -> String {
     let field = match keys.trims {
         true => field.trim_matches([' ', '\t']).to_owned(),
@@ -361,7 +361,7 @@ fn normal(keys: &Keys, field: String) -> String {
     }
 }
 
-/// What a field of a record says.
+/// Makes the text of a field of a record.
 fn value(choices: &mut Choices<'_>, syntax: Syntax, pool: u64) -> String {
     let number = choices.below(pool);
     match choices.below(12) {

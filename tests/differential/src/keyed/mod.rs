@@ -26,18 +26,18 @@ mod writing;
 /// Room for two bitmaps of IPv4 addresses, in MiB.
 const ROOM_FOR_BITMAPS: u64 = 1200;
 
-/// What a run is asked for.
+/// The request of a run.
 #[derive(Debug, Clone, Copy)]
 struct Wanted {
     name: &'static str,
     mode: Mode,
     order: Order,
     label: Label,
-    /// Whether what a union drops is wanted, too.
+    /// True if the lines that a union drops are wanted, too.
     drops: bool,
 }
 
-/// How the records of the answer are written.
+/// The form in which the records of the answer are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// All of the first input with a selected key.
@@ -93,7 +93,7 @@ impl Wanted {
         (wanted, asked)
     }
 
-    /// Whether records are written that must be read once more, so that they cannot be answered in memory.
+    /// Tells whether records are written that must be read once more, so that they cannot be answered in memory.
     fn reads_records_again(&self) -> bool {
         self.mode == Mode::First || (self.mode == Mode::Every && self.label == Label::Count)
     }
@@ -115,7 +115,7 @@ pub fn check(choices: &mut Choices<'_>, directory: &Path) {
     }
 }
 
-/// How a run works.
+/// Draws the options of a run.
 fn options(choices: &mut Choices<'_>, case: &Case, directory: &Path) -> Options {
     let (key_type, memory) = match case.is_ipv4 {
         true if choices.one_in(2) => (KeyType::Ipv4, ROOM_FOR_BITMAPS),
@@ -141,7 +141,7 @@ fn options(choices: &mut Choices<'_>, case: &Case, directory: &Path) -> Options 
     }
 }
 
-/// What a run hands over.
+/// The output of a run.
 #[derive(Debug, Default)]
 struct Answer {
     header: Option<Vec<u8>>,

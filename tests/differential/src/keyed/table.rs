@@ -1,7 +1,7 @@
 //! Records as a Parquet file.
 //!
-//! *Owns:* writing them with the crate that reads them, in as many ways as it has: what another hand wrote is tried with
-//! files of other programs. *Invariants:* a record without a key becomes a row of NULLs. *Cost:* one file.
+//! *Owns:* writing them with the crate that reads them, in as many ways as it has: what another hand wrote is tried
+//! with files of other programs. *Invariants:* a record without a key becomes a row of NULLs. *Cost:* one file.
 
 use std::fs::File;
 use std::path::Path;

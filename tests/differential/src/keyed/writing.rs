@@ -1,6 +1,7 @@
 //! Records as text.
 //!
-//! *Owns:* how fields are quoted in each syntax. *Invariants:* written by hand, not with the code under test. *Cost:* a copy.
+//! *Owns:* how fields are quoted in each syntax. *Invariants:* written by hand, not with the code under test. *Cost:* a
+//! copy.
 
 use outset::Syntax;
 
@@ -52,7 +53,7 @@ pub(super) fn record(
     }
 }
 
-/// What stands between fields without quotes.
+/// Returns the text between fields without quotes.
 fn between(syntax: Syntax) -> &'static str {
     match syntax {
         Syntax::Delimited(b'k') => "k",
@@ -91,7 +92,7 @@ pub(super) fn row(syntax: Syntax, wanted: &[usize], values: &[String]) -> Vec<u8
     }
 }
 
-/// How a key is written alone.
+/// Writes a key alone.
 pub(super) fn key(syntax: Syntax, key: &[String]) -> Vec<u8> {
     let quoted = |field: &String, delimiter: char| match field {
         field if field.contains(['"', '\n', delimiter]) => {

@@ -1,7 +1,7 @@
 //! The decoders against files that no encoder made.
 //!
-//! Input whose first byte is odd is a file with the bytes behind it. Any other describes a file: the lines behind the second
-//! byte, compressed in the format that the first byte chooses, with one byte changed where the second says.
+//! Input whose first byte is odd is a file with the bytes behind it. Any other describes a file: the lines behind the
+//! second byte, compressed in the format that the first byte chooses, with one byte changed where the second says.
 
 use data_gen::Compression;
 use outset::{CountSink, Error, ErrorKind, Options, Selection, Source, select};

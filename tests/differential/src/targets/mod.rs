@@ -1,8 +1,8 @@
 //! The bodies of the fuzz targets: whatever the bytes are, the body returns, or it has found something.
 //!
 //! *Owns:* one function per target. `fuzz/` calls them with what a fuzzer makes, and the tests with the corpora in the
-//! repository. *Invariants:* a body panics where a promise is broken, and only there. *Cost:* well under a millisecond a call,
-//! save those of the decoders and the engine.
+//! repository. *Invariants:* a body panics where a promise is broken, and only there. *Cost:* well under a millisecond
+//! a call, save those of the decoders and the engine.
 
 mod decode;
 mod engine;

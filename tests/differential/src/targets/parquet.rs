@@ -22,7 +22,7 @@ pub fn parquet(data: &[u8]) {
     }
 }
 
-/// What comes of reading a column of the file at `path` as CSV: its different values.
+/// Reads a column of the file at `path` as CSV; returns its different values.
 ///
 /// # Errors
 /// Those of a file that cannot be read.

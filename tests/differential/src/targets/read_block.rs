@@ -1,8 +1,9 @@
 //! The reader of spill files against files that no writer made.
 //!
-//! A recipe (first byte even) describes blocks whose headers and checksums are right: what is in them may be no records, pieces
-//! may be missing or too many, counts may be wrong. The same is decoded here, naively; where that gives lines and the counts
-//! agree, the reader must give them, and otherwise an error. Other input is taken as the file itself.
+//! A recipe (first byte even) describes blocks whose headers and checksums are right: what is in them may be no
+//! records, pieces may be missing or too many, counts may be wrong. The same is decoded here, naively; where that gives
+//! lines and the counts agree, the reader must give them, and otherwise an error. Other input is taken as the file
+//! itself.
 
 use outset::ErrorKind;
 use outset::hash::LineHasher;
@@ -62,7 +63,7 @@ pub fn read_block(data: &[u8]) {
     assert_eq!(read, expected);
 }
 
-/// What is remembered wrongly of a bucket.
+/// The number of a bucket that is remembered wrongly.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lie {
     None,

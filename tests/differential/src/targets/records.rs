@@ -96,7 +96,7 @@ fn written(field: &[u8], delimiter: u8) -> Vec<u8> {
     [b'"'].into_iter().chain(doubled).chain([b'"']).collect()
 }
 
-/// The same bytes as an object, with a tree of all its values. Where a name comes twice, the last one counts.
+/// Checks the same bytes as an object, with a tree of all its values. Where a name comes twice, the last one counts.
 fn object(record: &[u8]) {
     let keys = Keys {
         syntax: Syntax::JsonLines,
