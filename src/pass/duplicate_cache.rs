@@ -26,7 +26,7 @@ use crate::batch::Batch;
 use crate::batch::scatter::Scatter;
 use crate::error::{Error, Result};
 use crate::run::Run;
-use crate::selection::{Kept, Marks, Rule, Tally};
+use crate::selection::{Marks, Rule, StateLayout, Tally};
 use crate::set::sharded::ShardedSet;
 
 /// The lines that were spilled first.
@@ -54,7 +54,7 @@ impl DuplicateCache {
             return Ok(None);
         }
         let budget = run.budget.split_off("known lines", bytes)?;
-        let kept = Kept {
+        let kept = StateLayout {
             marks: Marks::Count,
             tally: Tally::None,
             has_ordinal: rule.kept().has_ordinal,
@@ -73,8 +73,8 @@ impl DuplicateCache {
         }))
     }
 
-    /// Takes from `indexes` the lines of `batch` that are in the cache. The batch is of input number `input`, from 0; all
-    /// workers must be done with one input before the next. `scatter` is the caller's own.
+    /// Takes from `indexes` the lines of `batch` that are in the cache. The batch is of input number `input`, from 0;
+    /// all workers must be done with one input before the next. `scatter` is the caller's own.
     ///
     /// # Errors
     /// [`crate::Error::Machine`] when the system refuses memory that the budget grants.

@@ -24,7 +24,7 @@ use crate::pass::join::{write, write_again};
 use crate::pass::scan::{Worker, scan, scan_with_room};
 use crate::pass::screening_worker::{ScreeningWorker, Work};
 use crate::run::Run;
-use crate::selection::{Found, Rule};
+use crate::selection::{LineState, Rule};
 use crate::set::sharded::ShardedSet;
 
 /// A set that stays in memory while inputs are streamed past it. All workers share it; each of its shards
@@ -218,7 +218,7 @@ impl Worker for Answer<'_, '_> {
         self.set
             .look_up(batch, all, &mut self.to_shards, |index, found| {
                 let mark = rule.with_first(found.mark, rank);
-                write_again(rule, batch, 1, index, Found { mark, ..found }, out)
+                write_again(rule, batch, 1, index, LineState { mark, ..found }, out)
             })
     }
 
@@ -246,7 +246,7 @@ impl Work for Probe<'_, '_> {
         self.set
             .mark(batch, indexes, shards, self.side, |line, mark| {
                 let times = u64::from(rule.last_mark() == Some(mark));
-                write(rule, line, Found::with_mark(mark), times, out)
+                write(rule, line, LineState::with_mark(mark), times, out)
             })
     }
 

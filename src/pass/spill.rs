@@ -41,7 +41,7 @@ use crate::pass::hot_lines::HotLines;
 use crate::pass::join::write;
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
-use crate::selection::{Found, Rule, Sides};
+use crate::selection::{LineState, Rule, Sides};
 use crate::spill::block_sink::BlockSink;
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
@@ -81,7 +81,7 @@ pub(crate) struct Screening<'a, 's> {
 pub(crate) struct Refused<'a, 's> {
     pub(crate) rule: &'a Rule,
     /// The facts that are known of a line that occurs once in this input and nowhere else.
-    pub(crate) singleton: Found,
+    pub(crate) singleton: LineState,
     /// The times that it is written for each time that it comes.
     pub(crate) times: u64,
     pub(crate) out: &'a Collector<'s>,

@@ -1,7 +1,7 @@
 //! The words that a set keeps of each line beside its bytes.
 //!
-//! *Owns:* [`Kept`], the words of a record in a set, and [`Found`], what they say in the end. *Invariants:* the
-//! smallest ordinal of all occurrences that a set has seen is the one that is kept.
+//! *Owns:* [`StateLayout`], the words of a record in a set, and [`LineState`], what they say in the end.
+//! *Invariants:* the smallest ordinal of all occurrences that a set has seen is the one that is kept.
 //!
 //! ```text
 //! header of the record │ mark │ ...      then the words of the tally, and the ordinal if the order is kept
@@ -10,9 +10,9 @@
 use crate::selection::order::NO_ORDINAL;
 use crate::selection::{Marks, Tally};
 
-/// The facts that are kept of each line.
+/// The choice of the facts that a set keeps of each line, and so of the words that they take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct StateLayout {
     /// The code of its mark.
     pub(crate) marks: Marks,
     /// The count that is kept of it.
@@ -23,7 +23,7 @@ pub(crate) struct Kept {
 
 /// The facts that are known of a line when it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct LineState {
     /// The mark, which says which sides have it.
     pub(crate) mark: u32,
     /// The result of its tally.
@@ -32,7 +32,7 @@ pub(crate) struct Found {
     pub(crate) ordinal: u64,
 }
 
-impl Found {
+impl LineState {
     /// Describes a line that has `mark`, and of which nothing else was kept.
     pub(crate) fn with_mark(mark: u32) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Found {
     }
 }
 
-impl Kept {
+impl StateLayout {
     /// Marks in a row and nothing else: what the intersection of any number of sides keeps.
     #[cfg(any(test, feature = "internals"))]
     pub(crate) const ROW: Self = Self {
@@ -80,9 +80,9 @@ impl Kept {
     }
 
     /// Reads from these words what is known of a line with `mark`.
-    pub(crate) fn found(self, words: &[u64], mark: u32) -> Found {
+    pub(crate) fn found(self, words: &[u64], mark: u32) -> LineState {
         let (counted, rest) = words.split_at(self.tally.words());
-        Found {
+        LineState {
             mark,
             tally: self.tally.result(counted),
             ordinal: rest.first().copied().unwrap_or(NO_ORDINAL),

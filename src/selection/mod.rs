@@ -31,7 +31,7 @@ use serde::Serialize;
 use counts::SideCounts;
 pub use label::Label;
 pub(crate) use label::LabelForm;
-pub(crate) use line_state::{Found, Kept};
+pub(crate) use line_state::{LineState, StateLayout};
 use marks::LARGEST_MARK;
 pub(crate) use marks::{EXCLUDED, MOST_COUNTED_SIDES, Marks};
 pub use order::Order;

@@ -3,7 +3,7 @@
 //! *Owns:* [`Sides`], a rule with the inputs that it is about. *Invariants:* all turns of one side come one
 //! after the other; where the first side counts by itself, it has the first turn.
 
-use crate::selection::{Found, NO_ORDINAL, Order, Rule};
+use crate::selection::{LineState, NO_ORDINAL, Order, Rule};
 
 /// A rule, and the inputs in the order of the work as its sides.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ impl Sides {
     }
 
     /// Finds what is known of a line that occurs once in this input and nowhere else.
-    pub(crate) fn singleton(&self, input: usize) -> Found {
+    pub(crate) fn singleton(&self, input: usize) -> LineState {
         let (marks, tally) = (self.rule.marks(), self.rule.tally());
         let (mut mark, mut words) = (0, [0; 2]);
         let mut is_first = true;
@@ -78,7 +78,7 @@ impl Sides {
             }
             is_first = false;
         }
-        Found {
+        LineState {
             mark,
             tally: tally.result(&words[..tally.words()]),
             ordinal: NO_ORDINAL,

@@ -12,7 +12,7 @@ use crate::pass::join::split::{self, SplitPlan, split};
 use crate::pass::join::work::{Position, Work};
 use crate::pass::join::writing::{write, write_again};
 use crate::run::{Phase, Run};
-use crate::selection::{Found, Sides};
+use crate::selection::{LineState, Sides};
 use crate::set::line_set::LineSet;
 use crate::spill::bucket::Bucket;
 use crate::spill::loads::LoadQueue;
@@ -194,7 +194,7 @@ impl<'a, 's> Joiner<'a, 's> {
         let mut write_new = |line: &[u8]| {
             if writes_new {
                 // Any mark would do: nothing is written that depends on it.
-                write(rule, line, Found::with_mark(1), 1, out)
+                write(rule, line, LineState::with_mark(1), 1, out)
             } else {
                 Ok(())
             }
@@ -233,7 +233,7 @@ impl<'a, 's> Joiner<'a, 's> {
                 let indexes = skipped as u32..lines as u32;
                 set.mark_all(batch, indexes, side, |line, mark| {
                     if rule.last_mark() == Some(mark) {
-                        write(rule, line, Found::with_mark(mark), 1, out)
+                        write(rule, line, LineState::with_mark(mark), 1, out)
                     } else {
                         Ok(())
                     }

@@ -8,13 +8,13 @@ use crate::answer::Outbox;
 use crate::answer::entry::Entry;
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::selection::{Found, Rule};
+use crate::selection::{LineState, Rule};
 
 /// Writes a line behind its label, as often as `times` says.
 pub(crate) fn write(
     rule: &Rule,
     line: &[u8],
-    found: Found,
+    found: LineState,
     times: u64,
     out: &mut Outbox<'_, '_>,
 ) -> Result<()> {
@@ -38,7 +38,7 @@ pub(crate) fn write_again(
     batch: Batch<'_>,
     sides: u64,
     index: u32,
-    found: Found,
+    found: LineState,
     out: &mut Outbox<'_, '_>,
 ) -> Result<()> {
     let ordinal = batch.ordinal(index);

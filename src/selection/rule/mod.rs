@@ -10,7 +10,8 @@ use arrayvec::ArrayVec;
 use crate::error::{Error, Result};
 use crate::selection::marks::{MOST_BITS, MOST_COUNTED_SIDES};
 use crate::selection::{
-    EXCLUDED, Found, Kept, LARGEST_MARK, Label, Marks, Occurrences, Order, Selection, Tally,
+    EXCLUDED, LARGEST_MARK, Label, LineState, Marks, Occurrences, Order, Selection, StateLayout,
+    Tally,
 };
 
 /// The most sides whose combination is written before a line, or counted: 2^16 combinations.
@@ -95,8 +96,8 @@ impl Rule {
     }
 
     /// Returns what a set keeps of each line.
-    pub(crate) fn kept(&self) -> Kept {
-        Kept {
+    pub(crate) fn kept(&self) -> StateLayout {
+        StateLayout {
             marks: self.marks,
             tally: self.tally,
             has_ordinal: self.order() == Order::Input || self.picks_first(),
@@ -120,7 +121,7 @@ impl Rule {
 
     /// Counts how often a line is written, and how often it goes to the duplicates, where lines are read once more.
     /// The line is one of `sides` sides and stands at `ordinal`; `found` is known of its key.
-    pub(crate) fn times_again(&self, found: Found, ordinal: u64, sides: u64) -> (u64, u64) {
+    pub(crate) fn times_again(&self, found: LineState, ordinal: u64, sides: u64) -> (u64, u64) {
         if !self.selects(found.mark) {
             return (0, 0);
         }
@@ -147,8 +148,8 @@ impl Rule {
     }
 
     /// Counts how often a line is written that is known as `found` when all sides were read.
-    pub(crate) fn times(&self, found: Found) -> u64 {
-        let Found { mark, tally, .. } = found;
+    pub(crate) fn times(&self, found: LineState) -> u64 {
+        let LineState { mark, tally, .. } = found;
         let selection = self.selection;
         match self.tally {
             // The tally alone tells: a line that other sides have, too, may be left.
@@ -165,7 +166,7 @@ impl Rule {
     }
 
     /// Counts how often a selected line came again after its first time, if that is wanted.
-    pub(crate) fn duplicates(&self, found: Found) -> u64 {
+    pub(crate) fn duplicates(&self, found: LineState) -> u64 {
         if self.drops_rest() {
             found.tally.saturating_sub(1)
         } else {
@@ -188,8 +189,12 @@ impl Rule {
     }
 
     /// Returns what is written of a line with this mark: its label, and the line.
-    pub(crate) fn written<'l>(&self, line: &'l [u8], found: Found) -> (ArrayVec<u8, 24>, &'l [u8]) {
-        let Found { mark, tally, .. } = found;
+    pub(crate) fn written<'l>(
+        &self,
+        line: &'l [u8],
+        found: LineState,
+    ) -> (ArrayVec<u8, 24>, &'l [u8]) {
+        let LineState { mark, tally, .. } = found;
         let mut label = ArrayVec::new();
         match self.selection.label {
             Label::None => return (label, line),

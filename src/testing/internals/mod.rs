@@ -19,7 +19,7 @@ use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
 use crate::pass::spill::ToBuckets;
 use crate::record::{Key, Keys};
-use crate::selection::Kept;
+use crate::selection::StateLayout;
 use crate::set::line_set::LineSet;
 use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
@@ -101,7 +101,7 @@ pub struct BenchSet {
 impl BenchSet {
     /// Makes an empty set within `budget`.
     pub fn new(budget: &MemoryBudget, hasher: LineHasher) -> Result<Self> {
-        let set = LineSet::new(budget, hasher, Kept::ROW)?;
+        let set = LineSet::new(budget, hasher, StateLayout::ROW)?;
         Ok(Self { set })
     }
 
