@@ -174,7 +174,7 @@ impl Columns {
             Syntax::Delimited(delimiter) if !self.changes() => {
                 let mut key = record;
                 delimited_values::for_fields(record, delimiter, &self.places, |_, field| {
-                    key = field
+                    key = field;
                 })?;
                 return Ok(Key::Piece(key));
             }

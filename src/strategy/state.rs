@@ -206,8 +206,8 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    /// Makes what a spill needs and is not there yet: blocks, the duplicate cache, and the filter that is asked, if no step has
-    /// filled it.
+    /// Makes what a spill needs and is not there yet: blocks, the duplicate cache, and the filter that is asked, if
+    /// no step has filled it.
     fn prepare_spill(&mut self, run: &Run<'_>, through: Option<Through>) -> Result<()> {
         if let Some(Through { slot, .. }) = through.filter(|it| it.lets == Lets::Absent) {
             self.slots.make_if_missing(run, slot)?;
