@@ -3,7 +3,7 @@
 //! *Owns:* the form of an [`Entry`] in memory and on disk. Nothing here allocates.
 //!
 //! ```text
-//! │ times │ duplicates │ length of the label: 8 │ ordinal: 64, where lines are in the order of the input │ label │ line │
+//! │ times │ duplicates │ length of the label: 8 │ ordinal: 64, if in the order of the input │ label │ line │
 //! ```
 //!
 //! *Invariants:* an entry that was written is read back the same, and its line ends where the entry ends.
@@ -21,13 +21,13 @@ pub(super) const GOES_ON: u8 = u8::MAX;
 /// A line of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry<'a> {
-    /// How often it is written, at least once.
+    /// The times that it is written, at least one.
     pub(crate) times: u64,
-    /// How often it goes where duplicates go, without its label.
+    /// The times that it goes where duplicates go, without its label.
     pub(crate) duplicates: u64,
-    /// Where it came first.
+    /// The ordinal of its first occurrence.
     pub(crate) ordinal: u64,
-    /// What is written before it; up to 255 bytes.
+    /// The bytes that are written before it; up to 255.
     pub(crate) label: &'a [u8],
     /// The line.
     pub(crate) line: &'a [u8],
@@ -37,7 +37,7 @@ pub(crate) struct Entry<'a> {
 pub(super) type Front = arrayvec::ArrayVec<u8, { 2 * MAX_LENGTH_BYTES + 1 + 8 }>;
 
 impl<'a> Entry<'a> {
-    /// A line that is written once, without a label.
+    /// Makes the entry of a line that is written once, without a label.
     pub(crate) fn once(line: &'a [u8], ordinal: u64) -> Self {
         Self {
             times: 1,
@@ -48,12 +48,12 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The bytes of the line, with one more for its end: what progress counts.
+    /// Counts the bytes of the line, with one more for its end: what progress counts.
     pub(super) fn line_bytes(&self) -> u64 {
         self.line.len() as u64 + 1
     }
 
-    /// What stands before the label.
+    /// Makes the bytes before the label.
     pub(super) fn front(&self, order: Order) -> Front {
         let mut front = Front::new();
         for number in [self.times, self.duplicates] {
@@ -76,7 +76,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The entry that `bytes` are; `None` if they are none.
+    /// Reads an entry from `bytes`; `None` if they are none.
     pub(super) fn read(bytes: &'a [u8], order: Order) -> Option<Self> {
         let (times, taken) = take_length(bytes)?;
         let bytes = &bytes[taken..];
@@ -99,8 +99,8 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The bytes of `line` behind the first `depth`, as a number: of two lines that share these, the one with the smaller
-/// number comes first.
+/// Returns the bytes of `line` behind the first `depth`, as a number: of two lines that share these, the one with the
+/// smaller number comes first.
 pub(super) fn rank(line: &[u8], depth: usize) -> u64 {
     let rest = line.get(depth..).unwrap_or_default();
     let mut bytes = [0; RANK_BYTES + 1];

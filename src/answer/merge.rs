@@ -23,17 +23,17 @@
 
 use crate::answer::entry::Entry;
 use crate::answer::rules::{SorterRules, WorkBuffer};
-use crate::answer::sorted_run::{Run, RunReader, RunWriter};
-use crate::answer::source::{self, Source};
+use crate::answer::sorted_run::{RunReader, RunWriter, SortedRun};
+use crate::answer::source::{self, MergeSource};
 use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::spill::block::Address;
 use crate::spill::loads::{self, LoadQueue, MOST_LOADERS};
-use crate::sys::compute;
+use crate::sys::compute_pool;
 use crate::sys::first_error::FirstFailure;
 use crate::temp::space::TempSpace;
 
-/// What a merge works with.
+/// The state of a merge.
 pub(super) struct Merging<'m, 's> {
     pub(super) rules: &'m SorterRules<'s>,
     /// Memory for reading runs.
@@ -50,7 +50,7 @@ impl Merging<'_, '_> {
     /// What `each` reports; where a run cannot be read or written, or is damaged.
     pub(super) fn merge(
         self,
-        runs: Vec<Run>,
+        runs: Vec<SortedRun>,
         buffers: Vec<WorkBuffer>,
         advance: &dyn Fn(u64),
         each: impl FnMut(&Entry<'_>) -> Result<()>,
@@ -66,7 +66,7 @@ impl Merging<'_, '_> {
 
     fn merge_all(
         mut self,
-        mut runs: Vec<Run>,
+        mut runs: Vec<SortedRun>,
         mut buffers: Vec<WorkBuffer>,
         queue: &LoadQueue,
         advance: &dyn Fn(u64),
@@ -90,17 +90,17 @@ impl Merging<'_, '_> {
         }
         let mut sources = self.open(runs, queue)?;
         let unsorted = buffers.iter_mut().collect();
-        compute::each(self.rules.buffers, unsorted, |work: &mut WorkBuffer| {
+        compute_pool::each(self.rules.buffers, unsorted, |work: &mut WorkBuffer| {
             work.buffer.sort();
         });
-        let of_buffer = |work| Source::of_buffer(work, self.rules.order);
+        let of_buffer = |work| MergeSource::of_buffer(work, self.rules.order);
         sources.extend(buffers.iter().map(|work| &work.buffer).map(of_buffer));
         discard(source::merge(sources, each)?, self.rules.space);
         Ok(())
     }
 
     /// Estimates the bytes of lines that the merges before the last go through: what a merged run takes is assumed.
-    pub(super) fn bytes_before_last(&self, runs: &[Run]) -> u64 {
+    pub(super) fn bytes_before_last(&self, runs: &[SortedRun]) -> u64 {
         let mut sizes: Vec<[u64; 3]> = runs
             .iter()
             .map(|run| [run.written_bytes(), run.reading_bytes(), run.line_bytes()])
@@ -128,7 +128,7 @@ impl Merging<'_, '_> {
         }
     }
 
-    /// Where the blocks of the next run belong.
+    /// Returns the address of the blocks of the next run.
     fn next_run(&mut self) -> Address {
         self.next += 1;
         Address {
@@ -137,10 +137,10 @@ impl Merging<'_, '_> {
         }
     }
 
-    /// How many runs, from the back of `runs`, can be read at once.
-    fn room_for(&self, runs: &[Run]) -> usize {
+    /// Counts the runs, from the back of `runs`, that can be read at once.
+    fn room_for(&self, runs: &[SortedRun]) -> usize {
         let mut left = self.budget.available_bytes();
-        let fits = |run: &&Run| {
+        let fits = |run: &&SortedRun| {
             let fits = run.reading_bytes() <= left;
             left = left.saturating_sub(run.reading_bytes());
             fits
@@ -148,19 +148,23 @@ impl Merging<'_, '_> {
         runs.iter().rev().take_while(fits).count()
     }
 
-    /// Readers of all `runs`.
-    fn open<'q>(&'q self, runs: Vec<Run>, queue: &'q LoadQueue) -> Result<Vec<Source<'q>>> {
+    /// Makes readers of all `runs`.
+    fn open<'q>(
+        &'q self,
+        runs: Vec<SortedRun>,
+        queue: &'q LoadQueue,
+    ) -> Result<Vec<MergeSource<'q>>> {
         let open = |run| {
             RunReader::new(run, self.rules.order, self.budget, queue)
-                .map(|reader| Source::of_run(reader, self.rules.order))
+                .map(|reader| MergeSource::of_run(reader, self.rules.order))
         };
         runs.into_iter().map(open).collect()
     }
 }
 
 /// Gives the disk space of runs back that were read.
-fn discard(sources: Vec<Source<'_>>, space: &TempSpace) {
-    for run in sources.into_iter().filter_map(Source::into_run) {
+fn discard(sources: Vec<MergeSource<'_>>, space: &TempSpace) {
+    for run in sources.into_iter().filter_map(MergeSource::into_run) {
         run.discard(space);
     }
 }

@@ -53,25 +53,25 @@ pub(crate) struct Collector<'s> {
     terminator: u8,
     /// One sink for all attempts of a run.
     shared: Arc<Mutex<Shared<'s>>>,
-    /// Puts the lines of this attempt in order, if one is asked for.
+    /// The sorter of this attempt's lines, if an order is asked for.
     sorter: Option<Sorter<'s>>,
-    /// Whether records begin with the number of a row and a tab, and that number alone is the answer.
+    /// True if records begin with the number of a row and a tab, and that number alone is the answer.
     numbers_rows: bool,
     /// Lines that outboxes have taken, whether they have reached the sink or wait to be put in order.
     found: AtomicU64,
 }
 
-/// What the lock protects. It is held while the sink works.
+/// The state behind the lock. It is held while the sink works.
 struct Shared<'s> {
     sink: &'s mut dyn Sink,
     /// Lines and bytes that the sink has accepted; each line counts one byte more, for its terminator.
     written: OutputStats,
-    /// Set by the first error of the sink: it is not called again.
+    /// True after the first error of the sink: it is not called again.
     has_failed: bool,
 }
 
 impl<'s> Collector<'s> {
-    /// A collector into `sink`, which has got no line yet.
+    /// Makes a collector into `sink`, which has got no line yet.
     pub(crate) fn new(sink: &'s mut dyn Sink) -> Self {
         Self {
             terminator: sink.terminator(),
@@ -86,7 +86,7 @@ impl<'s> Collector<'s> {
         }
     }
 
-    /// The same where the answer consists of the numbers that records begin with, up to a tab.
+    /// Keeps of each record only the number that it begins with, up to a tab, if `numbers_rows`.
     pub(crate) fn numbering_rows(self, numbers_rows: bool) -> Self {
         Self {
             numbers_rows,
@@ -94,7 +94,8 @@ impl<'s> Collector<'s> {
         }
     }
 
-    /// A collector into the same sink for one attempt of a run, whose lines go through `sorter`, if there is one.
+    /// Makes a collector into the same sink for one attempt of a run, whose lines go through `sorter`, if there is
+    /// one.
     pub(crate) fn through(&self, sorter: Option<Sorter<'s>>) -> Self {
         Self {
             terminator: self.terminator,
@@ -105,7 +106,7 @@ impl<'s> Collector<'s> {
         }
     }
 
-    /// What the sink has accepted so far. Lines in outboxes are not counted. The engine asks it whether a run
+    /// Returns what the sink has accepted so far. Lines in outboxes are not counted. The engine asks it whether a run
     /// may be started over: only before the first line.
     pub(crate) fn written(&self) -> OutputStats {
         self.lock().written
@@ -126,12 +127,12 @@ impl<'s> Collector<'s> {
         })
     }
 
-    /// How many lines outboxes have brought that were flushed since, in order or not.
+    /// Counts the lines that outboxes have brought and flushed since, in order or not.
     pub(crate) fn found(&self) -> u64 {
         self.found.load(Ordering::Relaxed)
     }
 
-    /// What is written of a record.
+    /// Returns what is written of a record.
     fn part_written<'l>(&self, record: &'l [u8]) -> &'l [u8] {
         if !self.numbers_rows {
             return record;
@@ -139,13 +140,13 @@ impl<'s> Collector<'s> {
         memchr::memchr(b'\t', record).map_or(record, |tab| &record[..tab])
     }
 
-    /// Whether the lines of this collector are put in order, so that [`Collector::finish`] has work to do.
+    /// Returns true if the lines of this collector are put in order, so that [`Collector::finish`] has work to do.
     pub(crate) fn is_sorting(&self) -> bool {
         self.sorter.is_some()
     }
 
-    /// About how many bytes of lines [`Collector::finish`] will go through with this budget, when no thread has an
-    /// outbox any more.
+    /// Estimates the bytes of lines that [`Collector::finish`] will go through with this budget, when no thread has
+    /// an outbox any more.
     pub(crate) fn bytes_to_order(&self, budget: &MemoryBudget) -> u64 {
         let sorter = self.sorter.as_ref();
         sorter.map_or(0, |sorter| sorter.bytes_to_merge(budget))

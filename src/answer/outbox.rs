@@ -18,13 +18,13 @@ const BYTES: usize = 64 << 10;
 #[derive(Debug, Default)]
 struct Waiting {
     bytes: Vec<u8>,
-    /// Where each line ends in `bytes`, before its terminator.
+    /// The end of each line in `bytes`, before its terminator.
     ends: Vec<usize>,
 }
 
 impl Waiting {
-    /// Whether there is room for `bytes` more. Lines are counted, too: each takes an end, which is more than a short
-    /// one has bytes.
+    /// Returns true if there is room for `bytes` more. Lines are counted, too: each takes an end, which is more than
+    /// a short one has bytes.
     fn has_room(&self, bytes: usize) -> bool {
         self.bytes.len() + bytes <= BYTES && self.ends.len() < BYTES / 16
     }
@@ -48,16 +48,16 @@ pub(crate) struct Outbox<'c, 's> {
     collector: &'c Collector<'s>,
     /// The lines of the answer.
     lines: Waiting,
-    /// What the answer drops, if that is wanted.
+    /// The lines that the answer drops, if they are wanted.
     duplicates: Waiting,
-    /// Where the lines go instead, if they are put in order.
+    /// The buffer that the lines go to instead, if they are put in order.
     buffer: Option<WorkBuffer>,
     /// Lines taken since the last flush.
     found: u64,
 }
 
 impl<'c, 's> Outbox<'c, 's> {
-    /// An empty outbox. It takes no memory before the first line.
+    /// Makes an empty outbox. It takes no memory before the first line.
     pub(crate) fn new(collector: &'c Collector<'s>) -> Self {
         Self {
             collector,
@@ -119,7 +119,7 @@ impl<'c, 's> Outbox<'c, 's> {
         Ok(())
     }
 
-    /// As [`Outbox::pass_on`], for a line that the answer drops.
+    /// Works as [`Outbox::pass_on`], for a line that the answer drops.
     fn pass_duplicate_on(&mut self, line: &[u8]) -> Result<()> {
         let bytes = line.len() + 1;
         if !self.duplicates.has_room(bytes) {
@@ -159,7 +159,7 @@ impl<'c, 's> Outbox<'c, 's> {
         Ok(())
     }
 
-    /// As [`Outbox::flush_lines`], for what the answer drops: it is not counted as part of the answer.
+    /// Works as [`Outbox::flush_lines`], for what the answer drops: it is not counted as part of the answer.
     fn flush_duplicates(&mut self) -> Result<()> {
         let Waiting { bytes, ends } = &self.duplicates;
         if !ends.is_empty() {

@@ -1,7 +1,7 @@
-//! What a sorter and its merge work with.
+//! The settings that a sorter and its merge work with.
 //!
-//! *Owns:* the settings of an order, and the buffer that a worker fills. *Invariants:* a buffer and the block through which
-//! it is written go together. *Cost:* none.
+//! *Owns:* the settings of an order, and the buffer that a worker fills. *Invariants:* a buffer and the block through
+//! which it is written go together. *Cost:* none.
 
 use crate::answer::sort_buffer::SortBuffer;
 use crate::memory::buffer::Buffer;
@@ -14,13 +14,13 @@ pub(crate) struct SorterRules<'s> {
     pub(crate) order: Order,
     /// Memory for all buffers, in bytes.
     pub(crate) bytes: u64,
-    /// How many threads push at the same time, at most.
+    /// The most threads that push at the same time.
     pub(crate) buffers: usize,
-    /// Where runs go.
+    /// The temporary space that runs go to.
     pub(crate) space: &'s TempSpace,
     /// The store of the runs; each is a bucket of it.
     pub(crate) address: Address,
-    /// Whether every entry is written, also where memory has room for it.
+    /// True if every entry is written, also where memory has room for it.
     pub(crate) always_spill: bool,
 }
 

@@ -53,7 +53,7 @@ pub(super) struct SortBuffer {
 }
 
 impl SortBuffer {
-    /// An empty buffer of `bytes` bytes, at most [`MOST_BYTES`].
+    /// Makes an empty buffer of `bytes` bytes, at most [`MOST_BYTES`].
     ///
     /// # Errors
     /// [`crate::Error::Memory`] where the budget refuses them.
@@ -92,7 +92,7 @@ impl SortBuffer {
         true
     }
 
-    /// Bytes of lines that a merge goes through in it.
+    /// Returns the bytes of lines that a merge goes through in it.
     pub(super) fn line_bytes(&self) -> u64 {
         self.line_bytes
     }
@@ -109,19 +109,19 @@ impl SortBuffer {
         }
     }
 
-    /// How many entries there are.
+    /// Counts the entries.
     pub(super) fn len(&self) -> usize {
         self.entries
     }
 
-    /// The entry with this number, from 0, in the present order.
+    /// Returns the entry with this number, from 0, in the present order.
     pub(super) fn entry(&self, number: usize) -> Option<Entry<'_>> {
         let split = self.buffer.len() - self.entries * BACK;
         let places: &[[u64; 2]] = bytemuck::cast_slice(&self.buffer[split..]);
         read(&self.buffer, places.get(number)?[1], self.order)
     }
 
-    /// The entries in the present order.
+    /// Lists the entries in the present order.
     ///
     /// They lie in the order in which they were pushed. So a few are fetched from memory ahead of their turn.
     pub(super) fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
@@ -162,7 +162,7 @@ fn sort_by_lines(front: &[u8], places: &mut [[u64; 2]], round: usize) {
     }
 }
 
-/// The entry at `place` of the front of a buffer.
+/// Reads the entry at `place` of the front of a buffer.
 fn read(front: &[u8], place: u64, order: Order) -> Option<Entry<'_>> {
     let (length, rest) = front.get(place as usize..)?.split_first_chunk()?;
     let length = u32::from_le_bytes(*length) as usize;

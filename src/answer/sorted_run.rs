@@ -23,9 +23,9 @@ use crate::temp::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
 
 /// A complete run.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct SortedRun {
     file: SpillPath,
-    /// Where its blocks belong; the number is filled in for each.
+    /// The address of its blocks; the number is filled in for each.
     address: Address,
     block_bytes: u64,
     blocks: u64,
@@ -34,26 +34,26 @@ pub(super) struct Run {
     line_bytes: u64,
     /// The longest entry, in bytes.
     longest: u64,
-    /// Where the last block ends in the file.
+    /// The end of the last block in the file.
     end: u64,
     /// Bytes written: blocks are as far apart as the longest of them needs, and holes take no disk.
     written_bytes: u64,
 }
 
-impl Run {
-    /// What a reader of this run takes, in bytes.
+impl SortedRun {
+    /// Returns the bytes that a reader of this run takes.
     pub(super) fn reading_bytes(&self) -> u64 {
         let is_long = record_bytes(self.longest as usize) + HEADER > self.block_bytes as usize;
         let long = if is_long { self.longest + 2 * PAGE } else { 0 };
         2 * self.block_bytes + long
     }
 
-    /// Bytes of lines that a merge goes through in it.
+    /// Returns the bytes of lines that a merge goes through in it.
     pub(super) fn line_bytes(&self) -> u64 {
         self.line_bytes
     }
 
-    /// Bytes on disk.
+    /// Returns its bytes on disk.
     pub(super) fn written_bytes(&self) -> u64 {
         self.written_bytes
     }
@@ -96,7 +96,7 @@ pub(super) struct RunWriter<'a> {
     block: &'a mut Buffer,
     filled: usize,
     records: u64,
-    run: Run,
+    run: SortedRun,
 }
 
 impl<'a> RunWriter<'a> {
@@ -112,7 +112,7 @@ impl<'a> RunWriter<'a> {
         let label = format!("answer-{BUCKET_LABEL}{}", address.bucket);
         Ok(Self {
             space,
-            run: Run {
+            run: SortedRun {
                 file: space.new_bucket_path(&label)?,
                 address,
                 block_bytes: block.len() as u64,
@@ -199,7 +199,7 @@ impl<'a> RunWriter<'a> {
     ///
     /// # Errors
     /// As [`RunWriter::push`].
-    pub(super) fn finish(mut self) -> Result<Run> {
+    pub(super) fn finish(mut self) -> Result<SortedRun> {
         self.write(BlockKind::Records)?;
         Ok(self.run)
     }
@@ -207,17 +207,17 @@ impl<'a> RunWriter<'a> {
 
 /// A run that is being read, entry by entry.
 pub(super) struct RunReader<'a> {
-    run: Run,
+    run: SortedRun,
     order: Order,
     budget: &'a MemoryBudget,
-    /// Where blocks are asked for.
+    /// The queue that loads blocks.
     queue: &'a LoadQueue,
     block: Buffer,
     /// The block behind it, if there is one.
     coming: Option<Pending>,
     /// Blocks that have come.
     blocks: u64,
-    /// Where the next record begins in the block, and where its payload ends.
+    /// The offset in the block at which the next record begins; `end` is that at which the payload ends.
     at: usize,
     end: usize,
     /// The present entry in the block.
@@ -229,12 +229,12 @@ pub(super) struct RunReader<'a> {
 }
 
 impl<'a> RunReader<'a> {
-    /// A reader before the first entry of `run`. Needs [`Run::reading_bytes`] of `budget`.
+    /// Makes a reader before the first entry of `run`. Needs [`SortedRun::reading_bytes`] of `budget`.
     ///
     /// # Errors
     /// [`Error::Memory`] where the budget has less.
     pub(super) fn new(
-        run: Run,
+        run: SortedRun,
         order: Order,
         budget: &'a MemoryBudget,
         queue: &'a LoadQueue,
@@ -317,7 +317,7 @@ impl<'a> RunReader<'a> {
         Ok(is_complete)
     }
 
-    /// At the end of the blocks: whether all entries came back.
+    /// Checks at the end of the blocks that all entries came back. Returns false: there is no further entry.
     fn check_end(&self) -> Result<bool> {
         if self.read == self.run.entries {
             return Ok(false);
@@ -329,7 +329,7 @@ impl<'a> RunReader<'a> {
         Err(self.run.damaged(self.run.blocks, &what))
     }
 
-    /// The present entry; `None` before the first [`RunReader::advance`].
+    /// Returns the present entry; `None` before the first [`RunReader::advance`].
     pub(super) fn entry(&self) -> Option<Entry<'_>> {
         Entry::read(self.bytes(), self.order)
     }
@@ -341,8 +341,8 @@ impl<'a> RunReader<'a> {
         }
     }
 
-    /// The run, to be discarded.
-    pub(super) fn into_run(self) -> Run {
+    /// Returns the run, to be discarded.
+    pub(super) fn into_run(self) -> SortedRun {
         self.run
     }
 }

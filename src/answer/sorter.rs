@@ -26,7 +26,7 @@ use crate::answer::entry::Entry;
 use crate::answer::merge::Merging;
 use crate::answer::rules::{SorterRules, WorkBuffer};
 use crate::answer::sort_buffer::SortBuffer;
-use crate::answer::sorted_run::{Run, RunWriter};
+use crate::answer::sorted_run::{RunWriter, SortedRun};
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
@@ -51,15 +51,15 @@ pub(crate) struct Sorter<'s> {
 }
 
 struct State {
-    /// How many more buffers may be made.
+    /// The number of buffers that may still be made.
     unmade: usize,
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
     /// The number of the next run.
     next: u32,
 }
 
 impl<'s> Sorter<'s> {
-    /// A sorter without an entry. It takes memory when entries come.
+    /// Makes a sorter without an entry. It takes memory when entries come.
     pub(crate) fn new(rules: SorterRules<'s>) -> Self {
         Self {
             budget: MemoryBudget::new(rules.bytes, 0),
@@ -77,7 +77,7 @@ impl<'s> Sorter<'s> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A buffer for one thread, which gives it back with [`Sorter::put`]. Waits while all are taken.
+    /// Takes a buffer for one thread, which gives it back with [`Sorter::put`]. Waits while all are taken.
     ///
     /// # Errors
     /// [`Error::Memory`] where the rules have too little memory for the smallest buffers.
@@ -156,7 +156,7 @@ impl<'s> Sorter<'s> {
         Ok(())
     }
 
-    /// Where the blocks of the next run belong.
+    /// Returns the address of the blocks of the next run.
     fn next_run(&self) -> Address {
         let mut state = self.lock();
         state.next += 1;
@@ -166,7 +166,8 @@ impl<'s> Sorter<'s> {
         }
     }
 
-    /// About how many bytes of lines [`Sorter::merge`] will go through with this budget; no thread pushes any more.
+    /// Estimates the bytes of lines that [`Sorter::merge`] will go through with this budget; no thread pushes any
+    /// more.
     pub(crate) fn bytes_to_merge(&self, budget: &MemoryBudget) -> u64 {
         let buffers: Vec<_> = std::iter::from_fn(|| self.idle.1.try_recv().ok()).collect();
         let held = buffers
@@ -177,7 +178,7 @@ impl<'s> Sorter<'s> {
             let _is_open = self.idle.0.send(buffer);
         }
         let state = self.lock();
-        let written = state.runs.iter().map(Run::line_bytes).sum::<u64>();
+        let written = state.runs.iter().map(SortedRun::line_bytes).sum::<u64>();
         let merging = Merging {
             rules: &self.rules,
             budget,

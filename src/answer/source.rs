@@ -1,7 +1,7 @@
 //! The sources of a merge: entries in order, and which source has the first of all.
 //!
-//! *Owns:* [`Source`] and the comparisons of a merge. The sources are a heap; the first one goes on to its next entry
-//! where it is, and then to its place.
+//! *Owns:* [`MergeSource`] and the comparisons of a merge. The sources are a heap; the first one goes on to its next
+//! entry where it is, and then to its place.
 //!
 //! The lines of hundreds of sources are far apart in memory, and to look them up is most of what a merge would cost. So
 //! each source has the first bytes of its line beside it. Lines are looked up where these are equal.
@@ -18,7 +18,7 @@ use std::collections::binary_heap::PeekMut;
 
 use crate::answer::entry::Entry;
 use crate::answer::sort_buffer::SortBuffer;
-use crate::answer::sorted_run::{Run, RunReader};
+use crate::answer::sorted_run::{RunReader, SortedRun};
 use crate::error::Result;
 use crate::selection::Order;
 
@@ -26,7 +26,7 @@ use crate::selection::Order;
 const FRONT: usize = 64;
 
 /// Entries in order, of which the merge sees one at a time. The greatest source is that whose entry comes first.
-pub(super) struct Source<'a> {
+pub(super) struct MergeSource<'a> {
     entries: Entries<'a>,
     order: Order,
     /// The rank of the present entry.
@@ -70,7 +70,7 @@ impl Entries<'_> {
     }
 }
 
-impl<'a> Source<'a> {
+impl<'a> MergeSource<'a> {
     /// Makes a source of a buffer that was sorted.
     pub(super) fn of_buffer(buffer: &'a SortBuffer, order: Order) -> Self {
         Self::new(Entries::SortBuffer { buffer, next: 0 }, order)
@@ -91,7 +91,7 @@ impl<'a> Source<'a> {
     }
 
     /// Returns the run, to be discarded.
-    pub(super) fn into_run(self) -> Option<Run> {
+    pub(super) fn into_run(self) -> Option<SortedRun> {
         match self.entries {
             Entries::SortBuffer { .. } => None,
             Entries::Run(reader) => Some(reader.into_run()),
@@ -113,7 +113,7 @@ impl<'a> Source<'a> {
     }
 }
 
-impl Ord for Source<'_> {
+impl Ord for MergeSource<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         let by_rank = other.rank.cmp(&self.rank);
         match self.order {
@@ -125,28 +125,28 @@ impl Ord for Source<'_> {
     }
 }
 
-impl PartialOrd for Source<'_> {
+impl PartialOrd for MergeSource<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Source<'_> {
+impl PartialEq for MergeSource<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Source<'_> {}
+impl Eq for MergeSource<'_> {}
 
 /// Hands all entries of `sources`, of which none was advanced, to `each`, in order. Returns the sources.
 ///
 /// # Errors
 /// The first error of `each`, or of reading a source.
 pub(super) fn merge(
-    sources: Vec<Source<'_>>,
+    sources: Vec<MergeSource<'_>>,
     mut each: impl FnMut(&Entry<'_>) -> Result<()>,
-) -> Result<Vec<Source<'_>>> {
+) -> Result<Vec<MergeSource<'_>>> {
     let mut ended = Vec::with_capacity(sources.len());
     let mut heap = BinaryHeap::with_capacity(sources.len());
     for mut source in sources {
@@ -191,7 +191,7 @@ mod tests {
             buffer
         };
         let buffers: Vec<SortBuffer> = lines.iter().map(fill).collect();
-        let source = |buffer| Source::of_buffer(buffer, order);
+        let source = |buffer| MergeSource::of_buffer(buffer, order);
         let mut found: Vec<(u64, Vec<u8>)> = Vec::new();
         let collect = |entry: &Entry<'_>| {
             found.push((entry.ordinal, entry.line.to_vec()));

@@ -10,7 +10,7 @@
 //! stays in the second-level cache between hashing, probing and copying. Keys add half as much, and where they are no
 //! pieces of their records up to 16 KiB and a key more; the records that wait for such keys as much again.
 
-pub(crate) mod gather;
+pub(crate) mod coalescer;
 mod ordinals;
 pub(crate) mod scatter;
 
@@ -33,8 +33,8 @@ const RECORDS: usize = BATCH / 2;
 /// Bytes of built keys at which a batch ends: 16 KiB.
 const BUILT_BYTES: usize = 16 << 10;
 
-/// Up to [`BATCH`] lines with their hashes. It borrows the lines from the chunk or block that they came in:
-/// whatever outlives the batch must be copied. Functions that work on some of the lines take their indexes.
+/// A batch of up to [`BATCH`] lines with their hashes. It borrows the lines from the chunk or block that they came
+/// in: whatever outlives the batch must be copied. Functions that work on some of the lines take their indexes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Batch<'a> {
     /// The lines, without their terminators: what is written and spilled.
@@ -47,7 +47,7 @@ pub(crate) struct Batch<'a> {
     pub(crate) ordinals: &'a [u64],
 }
 
-/// What [`for_each_batch`] fills for each batch: its caller keeps it, so that the memory is used again.
+/// The buffers that [`for_each_batch`] fills for each batch: its caller keeps them, so that the memory is used again.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     hashes: Vec<u64>,
@@ -56,18 +56,18 @@ pub(crate) struct Scratch {
     built: Vec<u8>,
 }
 
-/// How lines are records: where their keys are, and what becomes of those without one.
+/// The rules for lines that are records: where their keys are, and what becomes of those without one.
 #[derive(Clone, Copy)]
 pub(crate) struct Keyed<'k> {
-    /// Where the keys are.
+    /// The columns that the keys are in.
     pub(crate) columns: &'k Columns,
-    /// Whether the lines of a batch are the records; else they are the keys.
+    /// True if the lines of a batch are the records; else they are the keys.
     pub(crate) keeps_records: bool,
     /// The lines that are no records; `None` where all are: what was spilled, and rows.
     pub(crate) passed_over: Option<PassedOver>,
-    /// Whether a key can be one; a record with another is as one without a key. `None` where each can.
+    /// The test for a key: a record whose key fails it is as one without a key. `None` where any bytes are a key.
     pub(crate) is_key: Option<fn(&[u8]) -> bool>,
-    /// Hears of each record without a key, and of each line that is none, which is left out unless this fails.
+    /// The listener for each record without a key, and for each line that is none: they are left out unless it fails.
     pub(crate) on_bad: &'k dyn Fn(&[u8], Bad) -> Result<()>,
 }
 
@@ -110,7 +110,7 @@ impl Keyed<'_> {
         Ok(records.len())
     }
 
-    /// True if this can be a key.
+    /// Returns true if this can be a key.
     fn takes(&self, key: &Key<'_>, built: &[u8]) -> bool {
         self.is_key.is_none_or(|is_key| match key {
             Key::Piece(piece) => is_key(piece),
@@ -119,10 +119,10 @@ impl Keyed<'_> {
     }
 }
 
-/// What lets some lines of a batch through: a filter, of whatever kind. It must be complete; several threads
-/// ask it at the same time.
+/// A filter, of whatever kind, that lets some lines of a batch through. It must be complete; several threads ask it
+/// at the same time.
 pub(crate) trait Screen: Sync {
-    /// The indexes of the lines that may have been inserted, in order. `passing` is overwritten.
+    /// Lists the indexes of the lines that may have been inserted, in order. `passing` is overwritten.
     ///
     /// # Errors
     /// When a filter in a file cannot be read.
@@ -130,7 +130,7 @@ pub(crate) trait Screen: Sync {
 }
 
 impl<'a> Batch<'a> {
-    /// Lines with these hashes, whose ordinals do not matter.
+    /// Makes a batch of lines with these hashes, whose ordinals do not matter.
     pub(crate) fn new(lines: &'a [&'a [u8]], hashes: &'a [u64]) -> Self {
         Self {
             lines,
@@ -140,7 +140,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// The ordinal of the line at `index`.
+    /// Returns the ordinal of the line at `index`.
     #[inline]
     pub(crate) fn ordinal(&self, index: u32) -> u64 {
         self.ordinals
@@ -149,7 +149,7 @@ impl<'a> Batch<'a> {
             .unwrap_or(NO_ORDINAL)
     }
 
-    /// The indexes of the lines that `filter` lets through (all without it), in order. `passing` is
+    /// Lists the indexes of the lines that `filter` lets through (all without it), in order. `passing` is
     /// overwritten.
     pub(crate) fn passing(
         &self,
@@ -167,7 +167,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Of the indexes below `end`, those that are not among `indexes`, which ascend. `others` is overwritten.
+/// Lists those of the indexes below `end` that are not among `indexes`, which ascend. `others` is overwritten.
 pub(crate) fn absent(indexes: &[u32], end: usize, others: &mut Vec<u32>) {
     others.clear();
     let mut next = 0;
@@ -275,7 +275,7 @@ pub(crate) fn for_each_batch<'a>(
 mod tests {
     use super::*;
 
-    /// The keys, hashes and ordinals of all batches of `lines`, each of which must be full but for the last.
+    /// Lists the keys, hashes and ordinals of all batches of `lines`, each of which must be full but for the last.
     fn batches(lines: &[&[u8]], ordinals: Ordinals) -> Vec<(Vec<u8>, u64, Option<u64>)> {
         let hasher = LineHasher::with_key([5; 4]);
         let (mut found, mut sizes) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! How the lines of a batch get their ordinals.
+//! The source of the ordinals of a batch's lines.
 //!
 //! *Owns:* the two ways: from where a line lies in its chunk, or from behind the line in a record of a bucket.
 //! *Invariants:* a batch has an ordinal for each line, or none at all. *Cost:* 8 bytes a line, where the order of
@@ -7,7 +7,7 @@
 /// Bytes of an ordinal behind its line in a record of a bucket.
 pub(crate) const ORDINAL_BYTES: usize = 8;
 
-/// Where the ordinals of lines come from.
+/// The source of the ordinals of lines.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Ordinals {
     /// Nobody asks for them.

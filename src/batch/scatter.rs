@@ -14,7 +14,7 @@
 pub(crate) struct Scatter {
     /// The part of each index, in the order given.
     parts: Vec<u32>,
-    /// For each part, where its group ends in `order`; one more at the end, the number of indexes.
+    /// The end of each part's group in `order`; one more at the end, the number of indexes.
     ends: Vec<u32>,
     /// The indexes, group behind group.
     order: Vec<u32>,
@@ -50,12 +50,12 @@ impl Scatter {
         }
     }
 
-    /// All indexes, group behind group.
+    /// Returns all indexes, group behind group.
     pub(crate) fn order(&self) -> &[u32] {
         &self.order
     }
 
-    /// The groups that are not empty, in the order of the parts: part and indexes.
+    /// Lists the groups that are not empty, in the order of the parts: part and indexes.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (u32, &[u32])> {
         let parts = self.ends.len().saturating_sub(1);
         (0..parts).filter_map(|part| {

@@ -25,7 +25,7 @@ use crate::hash::LineHasher;
 use crate::options::Options;
 use crate::output::Sink;
 use crate::pass::join::join as join_stores;
-use crate::pass::receive::{Expected, Received, receive};
+use crate::pass::receiver::{Expected, Received, receive};
 use crate::plan::exchange::join_layout;
 use crate::plan::{InputShape, Job};
 use crate::run::Run;
@@ -194,7 +194,7 @@ fn fill_all(
         writers: run.layout.pool.writers,
         has_ordinals: false,
         columns: None,
-        outlet: None,
+        block_sink: None,
     };
     let mut received = Received::default();
     let mut buckets = fill(rules, |writer| {

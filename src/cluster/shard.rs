@@ -109,7 +109,7 @@ pub fn shard(
     let screening = Screening {
         screen: filter.as_ref().map(|filter| filter as &dyn Screen),
         keeps_repeats: true,
-        outlet: Some(&sender),
+        block_sink: Some(&sender),
         ..Screening::default()
     };
     run.expect_inputs(&["spill"], inputs.iter());

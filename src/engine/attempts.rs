@@ -23,19 +23,19 @@ use crate::strategy::{self, StoredFilters};
 use crate::temp::space::TempSpace;
 use std::time::Instant;
 
-/// What all attempts of a run have in common.
+/// The state that all attempts of a run have in common.
 pub(super) struct Engine<'a> {
     pub(super) options: &'a Options,
-    /// Which lines are written.
+    /// The lines that are written.
     pub(super) selection: Selection,
-    /// Whether lines of inputs are compared, so that different line ends are worth a hint.
+    /// True if lines of inputs are compared, so that different line ends are worth a hint.
     pub(super) compares_lines: bool,
     /// One key for all attempts; with a stored filter, that filter's.
     pub(super) hasher: LineHasher,
     pub(super) filters: StoredFilters<'a>,
     /// Copies of pipes and bucket files; outlives every attempt.
     pub(super) space: &'a TempSpace,
-    /// Counts what was passed on: once a line was, there is no second attempt.
+    /// The way to the caller's sink, which counts what was passed on: once a line was, there is no second attempt.
     pub(super) out: &'a Collector<'a>,
 }
 
@@ -110,8 +110,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The header of the lines of the answer, if the inputs, which are so many sides, have any: that of the first input
-    /// whose records, or keys, may be in it.
+    /// Finds the header of the lines of the answer, if the inputs, which are so many sides, have any: that of the
+    /// first input whose records, or keys, may be in it.
     ///
     /// # Errors
     /// [`Error::Usage`] where inputs whose records are written have different fields.
@@ -158,7 +158,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// One attempt: runs the strategy of `plan`. A pipe that is read twice is copied first, and replaced in
+    /// Makes one attempt: runs the strategy of `plan`. A pipe that is read twice is copied first, and replaced in
     /// `inputs` by its copy, which a later attempt can read again.
     ///
     /// # Errors
@@ -182,7 +182,7 @@ impl<'a> Engine<'a> {
         strategy::execute(run, plan, inputs, self.filters, out)
     }
 
-    /// What puts the lines of an attempt in order, if an order is asked for.
+    /// Makes the sorter that puts the lines of an attempt in order, if an order is asked for.
     fn sorter(&self, run: &Run<'_>) -> Option<Sorter<'a>> {
         let order = self.selection.order;
         (order != Order::Any).then(|| {
@@ -197,7 +197,7 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// The job of the next attempt, with what the failed one of `plan` has found out.
+    /// Makes the job of the next attempt, with what the failed one of `plan` has found out.
     ///
     /// An attempt can be repeated while no line of the result was passed on, and if every input can be read
     /// again: files and copies of pipes can, a pipe that was begun cannot.
@@ -252,8 +252,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The report of the attempt that succeeded, with the inputs in the caller's order. Temporary space is counted
-    /// over all attempts, phases are those of this one and of the copying.
+    /// Makes the report of the attempt that succeeded, with the inputs in the caller's order. Temporary space is
+    /// counted over all attempts, phases are those of this one and of the copying.
     fn report(&self, run: &Run<'_>, plan: &Plan, mut inputs: Vec<Input>, start: Instant) -> Stats {
         inputs.sort_by_key(Input::number);
         let record = run.record().clone();
@@ -302,13 +302,13 @@ fn spool_pipes(
     Ok(())
 }
 
-/// Whether a strategy (`None`: any) must know how large at least one input is. `partition` reads each input
+/// Returns true if a strategy (`None`: any) must know how large at least one input is. `partition` reads each input
 /// once, however large it is; `memory` grows its set as lines come.
 fn wants_sizes(strategy: Option<Strategy>) -> bool {
     !matches!(strategy, Some(Strategy::Partition | Strategy::Memory))
 }
 
-/// The inputs in this order of indexes, each of which occurs once.
+/// Puts the inputs in this order of indexes, each of which occurs once.
 pub(super) fn in_order(inputs: Vec<Input>, order: &[usize]) -> Vec<Input> {
     let mut slots: Vec<Option<Input>> = inputs.into_iter().map(Some).collect();
     order

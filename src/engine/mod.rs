@@ -142,7 +142,7 @@ pub fn symmetric_difference(
     select(inputs, Selection::symmetric_difference(), options, sink)
 }
 
-/// The difference of two results of one program, which need no hints about their line ends. Phases and messages
+/// Finds the difference of two results of one program, which need no hints about their line ends. Phases and messages
 /// call the inputs by `names`, one name for each.
 ///
 /// # Errors
@@ -188,9 +188,9 @@ pub fn plan_for(inputs: &[Source], selection: Selection, options: &Options) -> R
     plan_of(&with_stored(job, stored.as_ref()), options)
 }
 
-/// As [`plan_for`], after an estimate of the inputs ([`estimate`](crate::estimate())): with their
-/// different lines, and the share that is common. A run of [`select`] has no estimate: where its
-/// choice would differ, ask for a strategy.
+/// Plans as [`plan_for`], after an estimate of the inputs ([`estimate`](crate::estimate())): with their different
+/// lines, and the share that is common. A run of [`select`] has no estimate: where its choice would differ, ask for a
+/// strategy.
 ///
 /// # Errors
 /// As [`plan_for`] and the estimate.

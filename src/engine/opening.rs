@@ -1,4 +1,4 @@
-//! What is opened and checked before a run plans anything.
+//! The files that are opened and checked before a run plans anything.
 //!
 //! *Owns:* the opening of inputs, stored filters and their places, and the temporary space of a run. *Invariants:*
 //! nothing is written here. *Cost:* a stored filter is read once, to be checked.
@@ -59,7 +59,7 @@ pub(super) fn open_target(options: &Options, inputs: &[Input]) -> Result<Option<
     FilterTarget::open(path, &options.interrupt).map(Some)
 }
 
-/// What the planner needs to know of a filter: its size, its lines, and the rate that it is judged by.
+/// Describes a filter to the planner: its size, its lines, and the rate that it is judged by.
 fn plan_of_stored(filter: &CheckedFilter) -> FilterPlan {
     let (stored, occupancy) = (filter.stored(), filter.occupancy());
     let (planned, keys) = (stored.rules().planned_keys, stored.keys());
@@ -71,7 +71,7 @@ fn plan_of_stored(filter: &CheckedFilter) -> FilterPlan {
     }
 }
 
-/// The job with the stored filter as one more input, if there is one.
+/// Adds the stored filter to the job, if there is one, as one more input.
 pub(super) fn with_stored(job: Job, stored: Option<&CheckedFilter>) -> Job {
     Job {
         stored_filter: stored.map(plan_of_stored),
@@ -120,7 +120,7 @@ fn check_rows(sides: usize, selection: Selection, options: &Options) -> Result<(
     ))
 }
 
-/// Temporary space in the places that the options name, capped as they say. Runs that share these (`compare`)
+/// Makes temporary space in the places that the options name, capped as they say. Runs that share these (`compare`)
 /// draw on one quota.
 pub(crate) fn temp_space(options: &Options) -> TempSpace {
     let (places, quota) = match &options.shared {

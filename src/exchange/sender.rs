@@ -28,7 +28,7 @@ use crate::exchange::totals::{BucketTotals, ENTRY, Trailer};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::output::output_error;
-use crate::spill::outlet::{Content, Outlet};
+use crate::spill::block_sink::{BlockSink, Content};
 use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Returns the bytes that a worker needs to compress a block: room for the result, and the compressor's table.
@@ -148,7 +148,7 @@ impl<'s> Sender<'s> {
     }
 }
 
-impl Outlet for Sender<'_> {
+impl BlockSink for Sender<'_> {
     fn put(&self, content: Content<'_>) -> Result<()> {
         let [first, second] = content.payload;
         let decoded_bytes = (first.len() + second.len()) as u64;

@@ -26,7 +26,7 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, PathGuard};
-use crate::output::unnamed::{UnnamedFile, part_names};
+use crate::output::unnamed_file::{UnnamedFile, part_names};
 use crate::output::{OutputWriter, output_error};
 use crate::sys::failpoint::fail_point;
 use crate::sys::file_id::{FileId, directory_of, follow_links};
@@ -39,12 +39,12 @@ use crate::sys::file_id::{FileId, directory_of, follow_links};
 /// goes to. `-` is standard output.
 #[derive(Debug)]
 pub struct OutputFile {
-    /// What messages call it.
+    /// The name of the result in messages.
     name: String,
     place: OutputPlace,
 }
 
-/// Where the bytes go, and how they get their name. Paths have their symbolic links followed.
+/// The file that the bytes go to, and the way it gets its name. Paths have their symbolic links followed.
 #[derive(Debug)]
 enum OutputPlace {
     /// The target itself, which cannot be replaced: written as lines come.
@@ -66,7 +66,7 @@ impl OutputFile {
         Self::create_as(path, interrupt, 0o666)
     }
 
-    /// As [`OutputFile::create`]; a new file is readable by its owner alone.
+    /// Works as [`OutputFile::create`]; a new file is readable by its owner alone.
     ///
     /// # Errors
     /// As [`OutputFile::create`].
@@ -74,7 +74,7 @@ impl OutputFile {
         Self::create_as(path, interrupt, 0o600)
     }
 
-    /// `new_mode` is the mode of a file that replaces none, before the umask.
+    /// Opens or makes the file. `new_mode` is the mode of a file that replaces none, before the umask.
     fn create_as(path: &Path, interrupt: &Interrupt, new_mode: u32) -> Result<Self> {
         let (name, place) = if path == Path::new("-") {
             let place = stdout().map(OutputPlace::Unreplaced);
@@ -89,12 +89,12 @@ impl OutputFile {
         }
     }
 
-    /// What messages call it.
+    /// Returns the name of the result in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// A writer into the file, from its start. A regular file is emptied first, so that a run that starts over
+    /// Makes a writer into the file, from its start. A regular file is emptied first, so that a run that starts over
     /// can ask for a writer again; only the latest may be used. Flush it before [`OutputFile::finish`].
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl OutputFile {
         writer.map_err(|error| output_error(&self.name, "cannot open for writing", error))
     }
 
-    /// The error of a write into it that failed, with what to do next.
+    /// Makes the error of a write into it that failed, with what to do next.
     pub fn error(&self, source: io::Error) -> Error {
         output_error(&self.name, "cannot write", source)
     }
@@ -167,7 +167,7 @@ impl OutputPlace {
         }
     }
 
-    /// A file under a temporary name beside `path`, with `mode` before the umask. A signal removes it, until it
+    /// Makes a file under a temporary name beside `path`, with `mode` before the umask. A signal removes it, until it
     /// has moved.
     fn named(path: PathBuf, mode: u32, interrupt: &Interrupt) -> io::Result<Self> {
         let make = || {
@@ -180,13 +180,13 @@ impl OutputPlace {
     }
 }
 
-/// A writer from the start of the file. What an attempt before this one has written is cut off.
+/// Makes a writer from the start of the file. What an attempt before this one has written is cut off.
 fn anew(file: &File) -> io::Result<OutputWriter> {
     file.set_len(0)?;
     file.try_clone().and_then(OutputWriter::direct)
 }
 
-/// A handle to standard output or standard error, if that is redirected to the regular file at `path`;
+/// Returns a handle to standard output or standard error, if that is redirected to the regular file at `path`;
 /// `/dev/stdout` may be such a path. That file must not be replaced: the stream would go on into the old one.
 fn standard_stream_at(path: &Path) -> Option<File> {
     let wanted = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
@@ -202,13 +202,13 @@ fn standard_stream_at(path: &Path) -> Option<File> {
     fd.ok().map(File::from)
 }
 
-/// Whether standard output or standard error goes to the file at `path` and that has some content: bytes
+/// Returns true if standard output or standard error goes to the file at `path` and that has some content: bytes
 /// written there would follow it.
 pub(crate) fn is_appended_to(path: &Path) -> bool {
     standard_stream_at(path).is_some() && std::fs::metadata(path).is_ok_and(|found| found.len() > 0)
 }
 
-/// A handle of its own to standard output. If that is closed, or open only for reading, the error comes now,
+/// Returns a handle of its own to standard output. If that is closed, or open only for reading, the error comes now,
 /// before any work is done.
 fn stdout() -> io::Result<File> {
     let stdout = rustix::io::dup(io::stdout())?;
@@ -219,7 +219,7 @@ fn stdout() -> io::Result<File> {
     Ok(File::from(stdout))
 }
 
-/// Whether `path` is a regular file, or nothing yet: something that can be replaced as a whole. Where the
+/// Returns true if `path` is a regular file, or nothing yet: something that can be replaced as a whole. Where the
 /// system does not say, opening the file will.
 fn is_replaceable(path: &Path) -> bool {
     match std::fs::metadata(path) {
@@ -231,12 +231,12 @@ fn is_replaceable(path: &Path) -> bool {
     }
 }
 
-/// Where symbolic links lead, even if nothing is there yet.
+/// Follows symbolic links, even if nothing is there yet.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     path.canonicalize().or_else(|_| follow_links(path))
 }
 
-/// The permission bits of the file that will be replaced; `None` if there is none.
+/// Returns the permission bits of the file that will be replaced; `None` if there is none.
 fn replaced_mode(path: &Path) -> io::Result<Option<u32>> {
     match std::fs::metadata(path) {
         Ok(metadata) => {

@@ -1,4 +1,4 @@
-//! Where the result goes.
+//! The receiver of the result.
 //!
 //! *Owns:* the [`Sink`] that a caller gives, and the file of a command. [`OutputFile`] is the file that is put in
 //! place as a whole or not at all; [`OutputWriter`] writes it on threads of its own.
@@ -10,7 +10,7 @@
 mod file;
 mod target;
 mod threads;
-mod unnamed;
+mod unnamed_file;
 mod writer;
 
 use std::io::{self, Write};
@@ -22,15 +22,15 @@ use crate::error::Error;
 
 /// Takes the lines of a result. Implemented for closures `FnMut(&[u8]) -> io::Result<()>`.
 pub trait Sink: Send {
-    /// One line of the result, without its terminator. It is valid during the call only. Called with a lock
+    /// Takes one line of the result, without its terminator. It is valid during the call only. Called with a lock
     /// held that all workers need: be quick.
     ///
     /// # Errors
     /// Any error ends the run with [`Error::Output`].
     fn line(&mut self, line: &[u8]) -> io::Result<()>;
 
-    /// One line behind its [`Label`](crate::Label), where the two are not in one piece: only for lines of 64 KiB
-    /// or more. A sink that can take them one after the other saves a copy of the line, which is not in the
+    /// Takes one line behind its [`Label`](crate::Label), where the two are not in one piece: only for lines of 64
+    /// KiB or more. A sink that can take them one after the other saves a copy of the line, which is not in the
     /// memory limit.
     ///
     /// # Errors
@@ -39,8 +39,8 @@ pub trait Sink: Send {
         self.line(&[label, line].concat())
     }
 
-    /// The header of the result, without its terminator: before all lines, and also where there are none. Called once,
-    /// and only where the inputs have headers ([`Keys::has_header`](crate::Keys)).
+    /// Takes the header of the result, without its terminator: before all lines, and also where there are none.
+    /// Called once, and only where the inputs have headers ([`Keys::has_header`](crate::Keys)).
     ///
     /// # Errors
     /// As [`Sink::line`].
@@ -48,9 +48,9 @@ pub trait Sink: Send {
         Ok(())
     }
 
-    /// Lines that lie one behind the other in `block`, each with [`Sink::terminator`] behind it. `ends` says
-    /// where each line ends; the next one begins after its terminator. A sink that writes them as they are
-    /// saves a call for each.
+    /// Takes lines that lie one behind the other in `block`, each with [`Sink::terminator`] behind it. `ends` says
+    /// where each line ends; the next one begins after its terminator. A sink that writes them as they are saves a
+    /// call for each.
     ///
     /// # Errors
     /// As [`Sink::line`].
@@ -63,8 +63,8 @@ pub trait Sink: Send {
         Ok(())
     }
 
-    /// One line that the result drops, for a selection
-    /// [`with_duplicates`](crate::Selection::with_duplicates): once for each time that it occurs after the first.
+    /// Takes one line that the result drops, for a selection [`with_duplicates`](crate::Selection::with_duplicates):
+    /// once for each time that it occurs after the first.
     ///
     /// # Errors
     /// As [`Sink::line`].
@@ -72,8 +72,8 @@ pub trait Sink: Send {
         Ok(())
     }
 
-    /// The header of what the result drops: as [`Sink::header`], which it follows, but without a name for the labels,
-    /// which these lines do not have.
+    /// Takes the header of what the result drops: as [`Sink::header`], which it follows, but without a name for the
+    /// labels, which these lines do not have.
     ///
     /// # Errors
     /// As [`Sink::line`].
@@ -81,7 +81,7 @@ pub trait Sink: Send {
         Ok(())
     }
 
-    /// Lines that the result drops, as in [`Sink::block`].
+    /// Takes lines that the result drops, as in [`Sink::block`].
     ///
     /// # Errors
     /// As [`Sink::line`].
@@ -94,12 +94,12 @@ pub trait Sink: Send {
         Ok(())
     }
 
-    /// The byte behind each line of a [`Sink::block`]. Asked once, at the start of a run.
+    /// Returns the byte behind each line of a [`Sink::block`]. Asked once, at the start of a run.
     fn terminator(&self) -> u8 {
         b'\n'
     }
 
-    /// What the sink is called in messages about its errors.
+    /// Returns the name of the sink in messages about its errors.
     fn target(&self) -> String {
         "the result".into()
     }
@@ -133,9 +133,9 @@ impl Sink for CountSink {
 #[derive(Debug)]
 pub struct WriteSink<W: Write + Send> {
     writer: W,
-    /// Written after each line: a line feed, or a zero byte.
+    /// The byte after each line: a line feed, or a zero byte.
     terminator: u8,
-    /// What messages call the writer.
+    /// The name of the writer in messages.
     target: String,
 }
 
@@ -183,7 +183,7 @@ impl<W: Write + Send> Sink for WriteSink<W> {
     }
 }
 
-/// The error of a result that cannot be written to `target`: what could not be done, why, and what to do.
+/// Makes the error of a result that cannot be written to `target`: what could not be done, why, and what to do.
 pub(crate) fn output_error(target: &str, what: &'static str, source: io::Error) -> Error {
     let advice = match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

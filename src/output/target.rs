@@ -1,8 +1,8 @@
 //! The file that a result is written to, a piece at a time and from several threads.
 //!
-//! *Owns:* writing a piece to its place, around the page cache where the file system allows it. *Invariants:* a thread that
-//! finds direct I/O turned off finds the descriptor changed, too. *Cost:* a system call for each piece. *Sources:* open(2) on
-//! `O_DIRECT`.
+//! *Owns:* writing a piece to its place, around the page cache where the file system allows it. *Invariants:* a
+//! thread that finds direct I/O turned off finds the descriptor changed, too. *Cost:* a system call for each piece.
+//! *Sources:* open(2) on `O_DIRECT`.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -28,7 +28,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// An empty one. It is not reserved from the budget, because it does not grow with the input.
+    /// Makes an empty one. It is not reserved from the budget, because it does not grow with the input.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self {
             buffer: MmapMut::map_anon(BYTES)?,
@@ -41,12 +41,12 @@ impl Piece {
 #[derive(Debug)]
 pub(super) struct Target {
     file: File,
-    /// Whether the file is written around the page cache. Once false it stays false.
+    /// True if the file is written around the page cache. Once false it stays false.
     is_direct: AtomicBool,
 }
 
 impl Target {
-    /// What is written through the page cache, or is no regular file.
+    /// Makes a target that is written through the page cache, or is no regular file.
     pub(super) fn buffered(file: File) -> Self {
         Self {
             file,
@@ -54,7 +54,7 @@ impl Target {
         }
     }
 
-    /// A regular file, around the page cache if the file system allows that.
+    /// Makes a target of a regular file, written around the page cache if the file system allows that.
     pub(super) fn direct(file: File) -> Self {
         let is_direct = AtomicBool::new(set_direct(&file, true));
         Self { file, is_direct }

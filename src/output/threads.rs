@@ -1,11 +1,12 @@
 //! The threads that write a result, and the buffers that go to them and come back.
 //!
-//! *Owns:* how many threads there are. A buffer that does not come back in time means that the file is slower than the lines:
-//! then there is one more, as readers and spill writers start one another ([`Team`](crate::sys::threads::Team)). These cannot
-//! be a team: they live as long as the writer, across the passes of a run, and a team lives in one pass.
+//! *Owns:* the number of threads. A buffer that does not come back in time means that the file is slower than the
+//! lines: then there is one more, as readers and spill writers start one another
+//! ([`Team`](crate::sys::threads::Team)). These cannot be a team: they live as long as the writer, across the passes
+//! of a run, and a team lives in one pass.
 //!
-//! *Invariants:* there are as many buffers on their way as threads, or fewer. No thread of a regular file outlives this value.
-//! *Cost:* a buffer and the touched part of a stack for each thread.
+//! *Invariants:* there are as many buffers on their way as threads, or fewer. No thread of a regular file outlives
+//! this value. *Cost:* a buffer and the touched part of a stack for each thread.
 
 use std::io;
 use std::sync::Arc;
@@ -21,13 +22,13 @@ use crate::sys::threads::STACK_BYTES;
 /// The most threads that write into one file, each a buffer at a time: with the one that is filled, buffers take 1 MiB.
 pub(super) const MOST_THREADS: usize = 3;
 
-/// The error of a writer whose first error was reported.
+/// Makes the error of a writer whose first error was reported.
 pub(super) fn failed_before() -> io::Error {
     io::Error::other("an earlier write failed")
 }
 
-/// The threads `result-N`, seen from the one that writes lines. Each buffer but the one that is filled is on its way to a
-/// thread, with one, or on its way back: there are as many as threads.
+/// The threads `result-N`, seen from the one that writes lines. Each buffer but the one that is filled is on its way
+/// to a thread, with one, or on its way back: there are as many as threads.
 #[derive(Debug)]
 pub(super) struct WritingThreads {
     /// Full buffers to the threads, with their offsets. Dropping it ends the threads; it is there until then.
@@ -39,12 +40,12 @@ pub(super) struct WritingThreads {
     /// The other end, for each thread that is started.
     done: Sender<io::Result<Piece>>,
     handles: Vec<JoinHandle<()>>,
-    /// How many there may be; 1 for what is no regular file.
+    /// The most threads that there may be; 1 for what is no regular file.
     most: usize,
 }
 
 impl WritingThreads {
-    /// None yet, and no more than `most`.
+    /// Makes a value without threads, which starts no more than `most`.
     pub(super) fn new(most: usize) -> Self {
         // Unbounded: there are no more buffers than threads.
         let (full, to_write) = unbounded();
@@ -59,8 +60,8 @@ impl WritingThreads {
         }
     }
 
-    /// An empty buffer: one that was written, a new one for a further thread if there may be one more, or the next that
-    /// will have been written.
+    /// Returns an empty buffer: one that was written, a new one for a further thread if there may be one more, or the
+    /// next that will have been written.
     ///
     /// # Errors
     /// The error of an earlier write; that not even one thread can be started.
@@ -86,7 +87,7 @@ impl WritingThreads {
         Err(failed_before())
     }
 
-    /// Whether a thread has ended. While buffers may still come, only one that has panicked has.
+    /// Returns true if a thread has ended. While buffers may still come, only one that has panicked has.
     fn has_panicked(&self) -> bool {
         self.handles.iter().any(JoinHandle::is_finished)
     }
@@ -141,8 +142,8 @@ impl WritingThreads {
 }
 
 impl Drop for WritingThreads {
-    /// Waits for the threads of a result that was given up: what they have must not come into the file later, where another
-    /// attempt may have begun to write. A pipe may take nothing for ever: nobody waits for that.
+    /// Waits for the threads of a result that was given up: what they have must not come into the file later, where
+    /// another attempt may have begun to write. A pipe may take nothing for ever: nobody waits for that.
     fn drop(&mut self) {
         self.full = None;
         if self.most == 1 {

@@ -12,14 +12,14 @@
 //! ```
 //!
 //! 1. Lines are copied into the buffer `filling`.
-//! 2. When it is full, its owner takes a buffer that was written. Where none is there, there is no thread yet, or the file is
-//!    slower than the lines: it makes a new one and starts one more thread, up to [`MOST_THREADS`]; after that it waits for a
-//!    buffer. A pipe has one thread: its bytes must come in order.
+//! 2. When it is full, its owner takes a buffer that was written. If there is none, there is no thread yet, or the
+//!    file is slower than the lines: the owner makes a new buffer and starts one more thread, up to [`MOST_THREADS`];
+//!    after that it waits for a buffer. A pipe has one thread: its bytes must come in order.
 //! 3. It sends the full one, with its place in the file, and goes on with the other.
 //! 4. A flush waits for the threads, ends them, and writes the rest itself. More lines would start others.
 //!
-//! *Invariants:* bytes reach a pipe in order, and a file in their places; what was flushed was handed to the system. An error
-//! of a thread comes back from a later write or from the flush, and after it every call fails.
+//! *Invariants:* bytes reach a pipe in order, and a file in their places; what was flushed was handed to the system.
+//! An error of a thread comes back from a later write or from the flush, and after it every call fails.
 //!
 //! *Cost:* 256 KiB of memory for a result that fits a buffer, and as much for each thread of a larger one.
 //!
@@ -42,16 +42,16 @@ use crate::output::threads::{MOST_THREADS, WritingThreads, failed_before};
 /// is lost.
 #[derive(Debug)]
 pub struct OutputWriter {
-    /// What the next bytes go to. Behind everything that the threads have.
+    /// The buffer for the next bytes. Behind everything that the threads have.
     filling: Piece,
     target: Arc<Target>,
-    /// Where `filling` goes; `None` if the file has no offsets, as a pipe. A multiple of the page size while the target is
-    /// written directly.
+    /// The offset of `filling` in the file; `None` if the file has no offsets, as a pipe. A multiple of the page size
+    /// while the target is written directly.
     offset: Option<u64>,
     drain: Drain,
 }
 
-/// Where full buffers go.
+/// The receiver of full buffers.
 #[derive(Debug)]
 enum Drain {
     /// No thread: nothing was written since the start or the last flush.
@@ -63,7 +63,7 @@ enum Drain {
 }
 
 impl OutputWriter {
-    /// A writer through the page cache, or to what is no regular file.
+    /// Makes a writer through the page cache, or to what is no regular file.
     ///
     /// # Errors
     /// When the system gives no memory for the buffer.
@@ -71,7 +71,7 @@ impl OutputWriter {
         Self::new(Target::buffered(file), None)
     }
 
-    /// A writer into an empty regular file, around the page cache if the file system allows that.
+    /// Makes a writer into an empty regular file, around the page cache if the file system allows that.
     ///
     /// # Errors
     /// When the system gives no memory for the buffer.
@@ -88,12 +88,12 @@ impl OutputWriter {
         })
     }
 
-    /// Hands the full buffer to the threads, starting one if all are busy, and goes on with another buffer. Waits where as many
-    /// are busy as there may be.
+    /// Hands the full buffer to the threads, starting one if all are busy, and goes on with another buffer. Waits
+    /// where as many are busy as there may be.
     ///
     /// # Errors
     /// The error of an earlier write, or of starting the first thread. Every later call fails then: bytes are missing.
-    fn turn(&mut self) -> io::Result<()> {
+    fn hand_over(&mut self) -> io::Result<()> {
         // `Failed` stays in place if anything below fails.
         let mut threads = match mem::replace(&mut self.drain, Drain::Failed) {
             Drain::Idle => WritingThreads::new(self.offset.map_or(1, |_| MOST_THREADS)),
@@ -118,7 +118,7 @@ impl OutputWriter {
 impl Write for OutputWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.filling.filled == BYTES {
-            self.turn()?;
+            self.hand_over()?;
         }
         let start = self.filling.filled;
         let taken = bytes.len().min(BYTES - start);

@@ -86,20 +86,20 @@ impl<F: FnMut(u32)> Worker for Addresses<F> {
     }
 }
 
-/// Writes the lines of the last side that are selected.
+/// A worker that writes the lines of the last side that are selected.
 struct Answer<'a, 's> {
-    /// What the other sides tell. Shared by all workers; what one changes, all see.
+    /// The addresses that the other sides determine. Shared by all workers; what one changes, all see.
     told: &'a AddressSet,
-    /// Whether the addresses are selected that are not in `told`.
+    /// True if the addresses are selected that are not in `told`.
     is_difference: bool,
-    /// Whether a line is written as often as it comes.
+    /// True if a line is written as often as it comes.
     repeats: bool,
     /// This worker's lines; flushed by `finish`.
     out: Outbox<'a, 's>,
 }
 
 impl Answer<'_, '_> {
-    /// Whether a line with this address is written now.
+    /// Returns true if a line with this address is written now.
     fn selects(&self, address: u32) -> bool {
         match (self.repeats, self.is_difference) {
             (true, is_difference) => self.told.contains(address) != is_difference,

@@ -21,7 +21,7 @@ use crate::filter::{Filter, Kind, Rules, Shape, Updater};
 use crate::input::Input;
 use crate::memory::buffer::PAGE;
 use crate::pass::scan::{Worker, scan};
-use crate::pass::screened::{Screened, Work};
+use crate::pass::screening_worker::{ScreeningWorker, Work};
 use crate::plan::FilterPlan;
 use crate::run::Run;
 use crate::spill::bucket::Bucket;
@@ -30,7 +30,7 @@ use crate::spill::reader::{BucketReader, ReadRules};
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::atomic::{AtomicUsize, Ordering};
 
-/// An empty filter of a planned shape, in the memory of the run.
+/// Makes an empty filter of a planned shape, in the memory of the run.
 ///
 /// # Errors
 /// [`crate::Error::Memory`] where there is no room for it.
@@ -67,7 +67,7 @@ pub(crate) fn insert(
             updater: &updater,
             scatter: Scatter::default(),
         };
-        Screened::new(screen, insertion)
+        ScreeningWorker::new(screen, insertion)
     })
 }
 
@@ -94,9 +94,9 @@ pub(crate) fn filter_again(
     })
 }
 
-/// The filter that could be built of all lines of `store`, in all the memory that the pool, the
-/// next scan and reading the store leave, up to `most_bits` a key; `None` where they leave nothing.
-/// The number of keys is known by now.
+/// Plans the filter that could be built of all lines of `store`, in all the memory that the pool, the next scan and
+/// reading the store leave, up to `most_bits` a key; `None` where they leave nothing. The number of keys is known by
+/// now.
 pub(crate) fn shape_for_store(
     run: &Run<'_>,
     store: &[Bucket],
@@ -113,7 +113,8 @@ pub(crate) fn shape_for_store(
     (room > 0).then(|| FilterPlan::new(keys, room, most_bits))
 }
 
-/// How a store is read, and by how many threads: their buffers have up to a quarter of the memory.
+/// Returns the rules for reading a store, and the number of threads that read: their buffers have up to a quarter of
+/// the memory.
 fn reading<'o>(run: &Run<'o>, store: &[Bucket]) -> (ReadRules<'o>, u64) {
     let longest = store.iter().map(|bucket| bucket.longest_line).max();
     let rules = run.read_rules(longest.unwrap_or(0));
@@ -166,11 +167,11 @@ pub(crate) fn filter_store(run: &Run<'_>, store: &[Bucket], shape: &FilterPlan) 
     Ok(filter)
 }
 
-/// What a worker of [`filter_again`] has for itself.
+/// The state of a worker of [`filter_again`].
 struct AgainWorker<'a, 'f> {
-    /// Shared by all workers.
+    /// The filter of the lines that were seen, shared by all workers.
     seen: &'a Updater<'f>,
-    /// Shared by all workers.
+    /// The filter of the lines that came again, shared by all workers.
     again: &'a Updater<'f>,
     /// Indexes of the lines of a batch that were certainly not seen before.
     new: Vec<u32>,
@@ -189,11 +190,11 @@ impl Worker for AgainWorker<'_, '_> {
     }
 }
 
-/// What a worker of [`insert`] does with the lines that pass the screen.
+/// The work of [`insert`] on the lines that pass the screen.
 struct Insertion<'a, 'f> {
-    /// Shared by all workers; it has a lock for each region of the filter.
+    /// The filter, shared by all workers; it has a lock for each region.
     updater: &'a Updater<'f>,
-    /// Groups a batch by region, so that each lock is taken once.
+    /// The groups of a batch by region, so that each lock is taken once.
     scatter: Scatter,
 }
 

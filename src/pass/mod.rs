@@ -7,20 +7,20 @@
 //! | [`join`] | per bucket: the set of distinct lines, marked by each side, selected by their marks | lines |
 //!
 //! All of them read inputs through [`scan`], which overlaps reading and computing; spilling
-//! overlaps writing, too. What is to be answered line by line goes through [`ordered`] instead.
+//! overlaps writing, too. What is to be answered line by line goes through [`ordered_scan`] instead.
 
 pub(crate) mod addresses;
-pub(crate) mod ask;
+pub(crate) mod duplicate_cache;
 pub(crate) mod filter;
+mod hot_lines;
 pub(crate) mod join;
-pub(crate) mod known;
-pub(crate) mod look;
-pub(crate) mod ordered;
-pub(crate) mod receive;
-mod recent;
-pub(crate) mod resident;
+pub(crate) mod negatives;
+pub(crate) mod ordered_scan;
+pub(crate) mod receiver;
+pub(crate) mod resident_set;
 pub(crate) mod scan;
-pub(crate) mod screened;
+mod scan_state;
+pub(crate) mod screening_worker;
 pub(crate) mod spill;
 pub(crate) mod spool;
-mod tally;
+pub(crate) mod survivor_sample;

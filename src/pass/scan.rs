@@ -29,8 +29,8 @@ use crate::input::Input;
 use crate::input::supply::PieceOpening;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
-use crate::pass::tally::Tally;
-pub(crate) use crate::pass::tally::Worker;
+use crate::pass::scan_state::ScanState;
+pub(crate) use crate::pass::scan_state::Worker;
 use crate::reading::chunk::{Chunk, ChunkRules, Pooled};
 use crate::reading::failure::PlacedFailure;
 use crate::reading::long_lines::LongLines;
@@ -56,8 +56,8 @@ pub(crate) fn scan<W: Worker>(
     scan_in(run, phase, input, room, new_worker)
 }
 
-/// As [`scan`], with what `spare` has left for long lines where that is more than the plan's room
-/// for them. Nothing else must want it during the scan.
+/// Works as [`scan`], with what `spare` has left for long lines where that is more than the plan's room for them.
+/// Nothing else must want it during the scan.
 pub(crate) fn scan_with_room<W: Worker>(
     run: &Run<'_>,
     phase: &Phase<'_>,
@@ -78,7 +78,7 @@ pub(crate) fn scan_with_room<W: Worker>(
     )
 }
 
-/// A scan whose long lines have `long_budget`. In the order of the steps in the module's head.
+/// Runs a scan whose long lines have `long_budget`. In the order of the steps in the module's head.
 fn scan_in<W: Worker>(
     run: &Run<'_>,
     phase: &Phase<'_>,
@@ -88,7 +88,7 @@ fn scan_in<W: Worker>(
 ) -> Result<()> {
     let layout = &run.layout;
     let placed = PlacedFailure::default();
-    let tally = Tally::new(run, phase, input, &placed);
+    let state = ScanState::new(run, phase, input, &placed);
     let long_lines = LongLines::new(long_budget, layout, run.interrupt(), &placed);
     let chunks = ChunkRules {
         format: run.options.line_format(),
@@ -110,14 +110,14 @@ fn scan_in<W: Worker>(
     let reading = Reading::open(input, rules)?;
     if reading.is_read_by_workers() {
         run.workers.run(failure, |found_work| {
-            tally.read_and_work(&reading, found_work, new_worker())
+            state.read_and_work(&reading, found_work, new_worker())
         });
     } else {
-        read_ahead(&tally, &reading, new_worker);
+        read_ahead(&state, &reading, new_worker);
     }
     // All of them borrow `placed`, which is about to be taken apart. What they had of memory is free again.
     drop(reading);
-    let counts = tally.finish();
+    let counts = state.finish();
     drop(long_lines);
     end(run, input, placed)?;
     counts.check_and_note(input)
@@ -132,18 +132,18 @@ impl Filled for Chunk {
 }
 
 /// Goes through all chunks of `reading` on the run's workers, while reader threads read ahead. Failures are noted in
-/// the tally.
+/// `state`.
 fn read_ahead<W: Worker>(
-    tally: &Tally<'_>,
+    state: &ScanState<'_>,
     reading: &Reading<'_>,
     new_worker: impl Fn() -> W + Sync,
 ) {
-    let run = tally.run;
+    let run = state.run;
     let belt = Belt {
         buffers: run.layout.scan.chunk_buffers,
         readers: reading.readers(run.layout.scan.readers),
         workers: run.workers,
-        failure: tally.failure,
+        failure: state.failure,
     };
     let new_buffer = || Buffer::new(&run.budget, "chunk buffers", reading.buffer_bytes());
     let read = |workers: &Producer<'_, Chunk>| {
@@ -160,12 +160,12 @@ fn read_ahead<W: Worker>(
     };
     belt.run(&read, &|chunks| {
         let (mut worker, mut scratch) = (new_worker(), Scratch::default());
-        chunks.each(|chunk| tally.work(chunk, &mut scratch, &mut worker))?;
+        chunks.each(|chunk| state.work(chunk, &mut scratch, &mut worker))?;
         worker.finish()
     });
 }
 
-/// The failure of a scan whose threads have ended, if it failed.
+/// Returns the failure of a scan whose threads have ended, if it failed.
 pub(super) fn end(run: &Run<'_>, input: &Input, failure: PlacedFailure) -> Result<()> {
     let opening = PieceOpening {
         terminator: run.options.format.terminator,

@@ -4,7 +4,7 @@
 //! *Owns:* the way from an input to sealed buckets. Three kinds of threads work at the same time:
 //!
 //! ```text
-//!  reader ──chunk──▶ worker: hash, screen, known, scatter ──full block──▶ writer ──▶ file
+//!  reader ──chunk──▶ worker: hash, screen, cache, scatter ──full block──▶ writer ──▶ file
 //!                       │                                                   │
 //!                       └── open block of each bucket ◀──────── free block ─┘
 //! ```
@@ -13,8 +13,8 @@
 //!    then runs the scan inside it. It returns from [`fill`] when all threads are done.
 //! 2. A reader fills a chunk with whole lines ([`scan`] says when the workers read themselves).
 //! 3. A worker hashes a batch of the chunk's lines and asks the screen which of them pass.
-//! 4. It leaves out lines that it spilled a moment ago ([`RecentLines`]) and those that are known
-//!    ([`KnownLines`]), and puts the others into the filter that is fed, if there is one.
+//! 4. It leaves out lines that it spilled a moment ago ([`HotLines`]) and those that the run spilled before
+//!    ([`DuplicateCache`]), and puts the others into the filter that is fed, if there is one.
 //! 5. It groups the batch by bucket ([`Scatter`]), takes each bucket's lock once, and appends the lines to
 //!    the bucket's open block.
 //! 6. A block that is full stays in memory if the pool has room; else the worker sends it to a writer and
@@ -36,20 +36,20 @@ use crate::error::{Error, Result};
 use crate::filter::{Filter, Updater};
 use crate::hash::LineHasher;
 use crate::input::Input;
+use crate::pass::duplicate_cache::DuplicateCache;
+use crate::pass::hot_lines::HotLines;
 use crate::pass::join::write;
-use crate::pass::known::KnownLines;
-use crate::pass::recent::RecentLines;
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
-use crate::selection::{Found, Rule, Sides};
+use crate::selection::{LineState, Rule, Sides};
+use crate::spill::block_sink::BlockSink;
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::fill;
-use crate::spill::outlet::Outlet;
 use crate::spill::pool::BlockPool;
 use crate::spill::rules::FillRules;
 use crate::spill::writer::BucketWriter;
 
-/// What a spill pass leaves.
+/// The buckets and counts that a spill pass leaves.
 #[derive(Debug)]
 pub(crate) struct Spilled {
     /// One sealed bucket for each bucket number of the layout.
@@ -58,44 +58,45 @@ pub(crate) struct Spilled {
     pub(crate) passed: u64,
 }
 
-/// Which lines of an input are spilled, and what else is done with them. The default spills them all.
+/// The lines of an input that are spilled, and what else is done with them. The default spills them all.
 #[derive(Default)]
 pub(crate) struct Screening<'a, 's> {
-    /// Decides which lines are spilled; without one all are.
+    /// The filter that decides which lines are spilled; without one all are.
     pub(crate) screen: Option<&'a dyn Screen>,
     /// A filter that gets the lines that are spilled.
     pub(crate) feed: Option<&'a mut Filter>,
-    /// Whether a line must be in its bucket as often as the input has it.
+    /// True if a line must be in its bucket as often as the input has it.
     pub(crate) keeps_repeats: bool,
     /// Lines that are in their buckets already, and the number of this input, from 0. None of them is spilled
     /// again.
-    pub(crate) known: Option<(&'a KnownLines, usize)>,
-    /// Where the lines go that the screen refuses; `None` drops them.
+    pub(crate) cache: Option<(&'a DuplicateCache, usize)>,
+    /// The writing of lines that the screen refuses; `None` drops them.
     pub(crate) refused: Option<Refused<'a, 's>>,
-    /// Takes the blocks of the buckets, in place of memory and temporary files. The buckets then have counts and no
-    /// lines.
-    pub(crate) outlet: Option<&'a dyn Outlet>,
+    /// The receiver of the buckets' blocks, in place of memory and temporary files. The buckets then have counts and
+    /// no lines.
+    pub(crate) block_sink: Option<&'a dyn BlockSink>,
 }
 
-/// How refused lines are written: as lines of one input alone.
+/// The rules for writing refused lines: as lines of one input alone.
 #[derive(Clone, Copy)]
 pub(crate) struct Refused<'a, 's> {
     pub(crate) rule: &'a Rule,
-    /// What is found of a line that occurs once in this input and nowhere else.
-    pub(crate) lone: Found,
-    /// How often it is written for each time that it comes.
+    /// The facts that are known of a line that occurs once in this input and nowhere else.
+    pub(crate) singleton: LineState,
+    /// The times that it is written for each time that it comes.
     pub(crate) times: u64,
     pub(crate) out: &'a Collector<'s>,
 }
 
 impl<'a, 's> Refused<'a, 's> {
-    /// Describes the lines that only the input at this place of the plan's order has; `None` where they are not written.
+    /// Describes the lines that only the input at this place of the plan's order has; `None` where they are not
+    /// written.
     pub(crate) fn of(sides: &'a Sides, at: usize, out: &'a Collector<'s>) -> Option<Self> {
-        let (rule, lone) = (sides.rule(), sides.lone(at));
-        let times = rule.times(lone);
+        let (rule, singleton) = (sides.rule(), sides.singleton(at));
+        let times = rule.times(singleton);
         (times > 0).then_some(Self {
             rule,
-            lone,
+            singleton,
             times,
             out,
         })
@@ -119,9 +120,9 @@ pub(crate) fn spill(
         screen,
         feed,
         keeps_repeats,
-        known,
+        cache,
         refused,
-        outlet,
+        block_sink,
     } = screening;
     let phase = run.input_phase("spill", input);
     let counts = Counts::default();
@@ -131,13 +132,13 @@ pub(crate) fn spill(
         pool,
         address: run.new_store(0),
         buckets: run.layout.pool.buckets,
-        writers: match outlet {
+        writers: match block_sink {
             Some(_) => 0,
             None => run.layout.pool.writers,
         },
         has_ordinals: input.first_ordinal().is_some(),
         columns: input.record_columns(),
-        outlet,
+        block_sink,
     };
     // `fill` lends the writer of buckets to the scan, and `scan` calls the inner closure on each worker
     // thread for the state that this worker has for itself. Nothing outlives `fill`.
@@ -148,8 +149,8 @@ pub(crate) fn spill(
             passing: Vec::with_capacity(BATCH),
             refused: refused.map(|refused| (refused, Outbox::new(refused.out))),
             refused_indexes: Vec::new(),
-            recent: (!keeps_repeats).then(RecentLines::new),
-            known: known.filter(|_| !keeps_repeats),
+            hot: (!keeps_repeats).then(HotLines::new),
+            cache: cache.filter(|_| !keeps_repeats),
             scatter: Scatter::default(),
             counts: &counts,
             to_buckets: ToBuckets::new(writer, run.hasher),
@@ -162,7 +163,7 @@ pub(crate) fn spill(
     })
 }
 
-/// What became of the lines of an input.
+/// The counts of the lines of an input.
 #[derive(Debug, Default)]
 struct Counts {
     /// Lines that were let through.
@@ -172,7 +173,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// Every line that was let through, all of them without a filter, must be in a bucket.
+    /// Checks that every line that was let through, all of them without a filter, is in a bucket.
     ///
     /// The readers have compared the bytes with the size of the file, so this closes the last gap: a line that
     /// was read and hashed cannot be missing from the answer without an error.
@@ -197,26 +198,26 @@ impl Counts {
     }
 }
 
-/// What a worker of [`spill`] has for itself, in the order in which a batch goes through it.
+/// The state of a worker of [`spill`], in the order in which a batch goes through it.
 struct SpillWorker<'a, 'f, 's> {
-    /// Decides which lines go on; without one all do.
+    /// The filter that decides which lines go on; without one all do.
     screen: Option<&'a dyn Screen>,
     /// Indexes of the lines of the batch that go on.
     passing: Vec<u32>,
-    /// How the others are written, and this worker's part of them.
+    /// The writing of the other lines, and this worker's part of them.
     refused: Option<(Refused<'a, 's>, Outbox<'a, 's>)>,
     /// Indexes of the others.
     refused_indexes: Vec<u32>,
     /// Lines that this worker spilled a moment ago, unless repeats are kept.
-    recent: Option<RecentLines>,
+    hot: Option<HotLines>,
     /// Lines that were spilled before, shared by all workers, and the number of the input.
-    known: Option<(&'a KnownLines, usize)>,
+    cache: Option<(&'a DuplicateCache, usize)>,
     /// The filter that gets what is spilled, if one is fed; shared by all workers.
     feed: Option<&'a Updater<'f>>,
-    /// Groups what is known and what is fed.
+    /// The groups of the lines that the cache is asked about and of those that are fed.
     scatter: Scatter,
     to_buckets: ToBuckets<'a>,
-    /// Shared by all workers.
+    /// The counts, shared by all workers.
     counts: &'a Counts,
 }
 
@@ -227,7 +228,7 @@ impl Worker for SpillWorker<'_, '_, '_> {
             absent(&self.passing, batch.lines.len(), &mut self.refused_indexes);
             for &index in &self.refused_indexes {
                 let line = batch.lines[index as usize];
-                let found = refused.lone.at(batch.ordinal(index));
+                let found = refused.singleton.at(batch.ordinal(index));
                 write(refused.rule, line, found, refused.times, out)?;
             }
         }
@@ -235,15 +236,15 @@ impl Worker for SpillWorker<'_, '_, '_> {
         self.counts
             .passed
             .fetch_add(passed as u64, Ordering::Relaxed);
-        if let Some(recent) = &mut self.recent {
+        if let Some(hot) = &mut self.hot {
             self.passing.retain(|&index| {
                 let index = index as usize;
                 let ordinal = batch.ordinal(index as u32);
-                !recent.is_repeat(batch.hashes[index], batch.keys[index], ordinal)
+                !hot.is_repeat(batch.hashes[index], batch.keys[index], ordinal)
             });
         }
-        if let Some((known, input)) = self.known {
-            known.leave_out(batch, input, &mut self.passing, &mut self.scatter)?;
+        if let Some((cache, input)) = self.cache {
+            cache.leave_out(batch, input, &mut self.passing, &mut self.scatter)?;
         }
         let repeats = passed - self.passing.len();
         self.counts
@@ -263,13 +264,13 @@ impl Worker for SpillWorker<'_, '_, '_> {
 /// Sends lines of a batch to their buckets: for the spill pass, and for a bucket that is split. Each thread
 /// has its own, over one shared writer.
 pub(crate) struct ToBuckets<'a> {
-    /// Has a lock for each bucket.
+    /// The buckets, each with a lock.
     writer: &'a BucketWriter<'a>,
-    /// Gives the bucket number of a hash on the writer's split level.
+    /// The hasher, which gives the bucket number of a hash on the writer's split level.
     hasher: LineHasher,
     /// The buckets that lines go to: of the writer's all, or those of one side.
     buckets: Range<u32>,
-    /// Groups a batch by bucket, so that each lock is taken once a batch.
+    /// The groups of a batch by bucket, so that each lock is taken once a batch.
     scatter: Scatter,
 }
 

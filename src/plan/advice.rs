@@ -1,4 +1,4 @@
-//! What a refusal advises: a limit, or a rate, that would be accepted.
+//! The advice of a refusal: a limit, or a rate, that would be accepted.
 //!
 //! *Owns:* the advice of refusals. *Invariants:* the same request is accepted under the limit that a
 //! refusal advises. Where no limit would do, the advice says so.
@@ -58,7 +58,7 @@ pub(super) fn advised_layout(
     layout_in(job).ok_or_else(|| advised(what(), least_memory(job, fits)))
 }
 
-/// The refusal that says `what` does not fit and advises `least_bytes`, if there is such a limit.
+/// Makes the refusal that says `what` does not fit and advises `least_bytes`, if there is such a limit.
 fn advised(what: String, least_bytes: Option<u64>) -> Error {
     let advice = least_bytes.map_or_else(
         || "no memory limit is enough, so use smaller inputs or choose another strategy".to_owned(),
@@ -71,7 +71,7 @@ fn advised(what: String, least_bytes: Option<u64>) -> Error {
     }
 }
 
-/// The least limit of whole MiB, in bytes, under which `fits` (called with a limit in MiB) is true; `None`
+/// Finds the least limit of whole MiB, in bytes, under which `fits` (called with a limit in MiB) is true; `None`
 /// beyond [`MOST_MEBIBYTES`]. The limit in force is known not to fit.
 ///
 /// Doubles the limit until it fits, then halves the interval, then adds some room and tries limits within
@@ -108,7 +108,7 @@ fn least_memory(job: &Job, fits: impl Fn(u64) -> bool) -> Option<u64> {
     fits(high).then(|| with_room(high) << 20)
 }
 
-/// The refusal of a filter whose rate is above the `accepted` one.
+/// Makes the refusal of a filter whose rate is above the `accepted` one.
 pub(super) fn too_high(job: &Job, filter: &FilterPlan, accepted: f64) -> Error {
     Error::RateTooHigh {
         predicted: filter.predicted_fpr,
@@ -117,8 +117,8 @@ pub(super) fn too_high(job: &Job, filter: &FilterPlan, accepted: f64) -> Error {
     }
 }
 
-/// What would give an approximate result at the accepted rate, in this order: nothing (a rate of 0), another
-/// stored filter, more memory, a higher cap on bits per key; else only a higher rate.
+/// Advises the first of these that gives an approximate result at the accepted rate: nothing (for a rate of 0),
+/// another stored filter, more memory, a higher cap on bits per key; else only a higher rate.
 fn advice_on_rate(job: &Job, accepted: f64) -> String {
     if accepted == 0.0 {
         return "no filter has that rate, so accept a higher rate or choose an exact strategy"
@@ -149,7 +149,7 @@ fn advice_on_rate(job: &Job, accepted: f64) -> String {
     )
 }
 
-/// The least memory limit, in bytes and to an eighth, with which the filter of a `bloom` would have the
+/// Finds the least memory limit, in bytes and to an eighth, with which the filter of a `bloom` would have the
 /// accepted rate; `None` if no limit up to [`MOST_MEBIBYTES`] gives it.
 fn memory_for_rate(job: &Job, accepted: f64) -> Option<u64> {
     let is_enough = |memory_bytes: u64| {

@@ -4,8 +4,8 @@
 
 /// The least memory limit that is accepted.
 pub const LEAST_MEMORY_BYTES: u64 = 16 << 20;
-/// Lines that are common, as a share of the smaller input, where no estimate was made. The second look
-/// ([`revision`](crate::plan::revision)) corrects it as soon as a filter can be asked.
+/// Lines that are common, as a share of the smaller input, where no estimate was made. The
+/// [`revision`](crate::plan::revision) corrects it as soon as a filter can be asked.
 pub(crate) const ASSUMED_COMMON: f64 = 0.1;
 /// A filter that keeps less than this share of the lines out of the buckets costs more to ask than it
 /// saves.

@@ -1,4 +1,4 @@
-//! How many buckets, in blocks of what size, joined by how many workers at a time.
+//! The number of buckets, the size of their blocks, and the number of workers that join at a time.
 //!
 //! *Owns:* the arithmetic of buckets. *Invariants:* the blocks of all buckets fit the memory given
 //! for them.
@@ -37,8 +37,8 @@ const SPLIT_SLACK: f64 = 1.5;
 pub(super) const LEAST_BUCKET_BYTES: u64 = 8 << 20;
 /// The most buckets of one level.
 pub(super) const MOST_BUCKETS: u64 = 65_536;
-/// Where buckets for a whole input do not fit, they are laid out for this share of it. Three times what is
-/// assumed to survive: a bucket that does not fit costs another writing and reading.
+/// The share of an input that buckets are laid out for if buckets for all of it do not fit. Three times what is
+/// assumed to survive: a bucket that does not fit is written and read once more.
 pub(super) const SIEVE_HEADROOM: f64 = 0.3;
 
 /// The size in bytes from which a block is written at a good part of the disk's speed.
@@ -48,8 +48,8 @@ pub(super) const GOOD_BLOCK: u64 = 64 << 10;
 /// thread takes to start.
 const LEAST_WORKERS_SET: u64 = 64 << 10;
 
-/// The memory for blocks, in bytes, that a filter must leave, however much it wants: two dozen good blocks
-/// (1.5 MiB); in a small memory a sixteenth of it, but two dozen of the smallest blocks.
+/// Returns the memory for blocks, in bytes, that a filter must leave, however much it wants: two dozen good blocks
+/// (1.5 MiB); in a small memory a sixteenth of it, but at least two dozen of the smallest blocks.
 pub(super) fn least_pool(usable_bytes: u64) -> u64 {
     (24 * GOOD_BLOCK)
         .min(usable_bytes / 16)
@@ -58,8 +58,8 @@ pub(super) fn least_pool(usable_bytes: u64) -> u64 {
 
 /// Chooses buckets for what survives a filter, whose amount is unknown before the filter is built.
 ///
-/// `set_bytes` is the set of everything that could survive, and the share `likely` of it is what buckets must have room
-/// for. `wanted_filters` are the bytes that the filters would use if they had them, `least_share` is the fraction of the
+/// `set_bytes` is the set of everything that could survive; buckets must have room for the share `likely` of it.
+/// `wanted_filters` are the bytes that the filters would use if they had them, `least_share` is the fraction of the
 /// memory that blocks get in any case. In two tries:
 ///
 /// 1. For everything: if the memory that the filters do not want, up to a third of all, has room for good
@@ -98,16 +98,16 @@ pub(super) fn buckets_for_survivors(
     })
 }
 
-/// The least memory for blocks, in bytes, with which no bucket has to be split, for a build side whose set
+/// Returns the least memory for blocks, in bytes, with which no bucket has to be split, for a build side whose set
 /// has `set_bytes`: the smallest block for each bucket that a single join worker needs, and one or two dozen more.
 pub(super) fn one_level_bytes(layout: &Layout, set_bytes: u64) -> u64 {
     let needed = (set_bytes as f64 * SLACK / layout.join_share(1).max(1) as f64) as u64;
     (needed + in_flight(needed) + 8) * SMALLEST_BLOCK
 }
 
-/// Buckets of the first level, at least 1, where every bucket will be split: as many as give both levels blocks of the
-/// same size, because the smaller of two would set the pace. More where a split could not divide them far enough, up to
-/// one for each smallest block; and that many where without the slack one level would do.
+/// Counts the buckets of the first level, at least 1, where every bucket will be split: as many as give both levels
+/// blocks of the same size, because the smaller of two would set the pace. More where a split could not divide them
+/// far enough, up to one for each smallest block; and that many where without the slack one level would do.
 ///
 /// There are P bytes for blocks here, and S / 2 in a split, with S the share of the worker. F buckets have blocks of P
 /// / F. If n parts are needed in all, each bucket is split into n / F, and their blocks have (S / 2) / (n / F). Both

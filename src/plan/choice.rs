@@ -1,4 +1,4 @@
-//! Which strategy: the one that the caller named, or the one that `auto` chooses.
+//! The choice of a strategy: the one that the caller named, or the one that `auto` finds best.
 //!
 //! *Owns:* the rules of `auto`, and the reasons against the strategies that were not chosen. *Invariants:* every
 //! strategy but the chosen one has a reason, which `outset plan` prints.
@@ -16,7 +16,7 @@ use crate::plan::sizes::SizedJob;
 use crate::plan::{Costs, FilterPlan, InputShape, Job, Plan, Rejected, Strategy};
 use crate::size::display_rate;
 
-/// The plan for a strategy that the caller named, or that a stored filter implies.
+/// Makes the plan for a strategy that the caller named, or that a stored filter implies.
 ///
 /// The alternatives are designed too, so that `outset plan` can print what they would cost. With a stored
 /// filter there are none.
@@ -57,7 +57,7 @@ pub(super) fn asked_for(sized: &SizedJob, strategy: Strategy) -> Result<Plan> {
     Ok(design.into_plan(sized, rejected))
 }
 
-/// The three rules of `auto`: `memory` if it fits; else `bloom` if the caller accepts its rate; else the
+/// Applies the three rules of `auto`: `memory` if it fits; else `bloom` if the caller accepts its rate; else the
 /// exact strategy on disk that moves fewer bytes.
 ///
 /// [`Strategy::ALL`] is in the order of the rules, so the first design without an objection wins. Only the
@@ -110,7 +110,8 @@ pub(super) fn chosen(sized: &SizedJob) -> Result<Plan> {
     }
 }
 
-/// The entry of a strategy that does not fit: its reason advises a limit as if it had been asked for.
+/// Makes the entry of a strategy that does not fit: its reason advises a limit as if the caller had asked for the
+/// strategy.
 fn refused(job: &Job, strategy: Strategy, error: Error) -> Rejected {
     let asked = Job {
         strategy: Some(strategy),
@@ -128,7 +129,7 @@ fn refused(job: &Job, strategy: Strategy, error: Error) -> Rejected {
     }
 }
 
-/// Why `auto` must not choose this `bloom`; `None` where the caller accepts its predicted rate.
+/// Says why `auto` must not choose this `bloom`; `None` where the caller accepts its predicted rate.
 fn unwanted_bloom(job: &Job, design: &Design) -> Option<String> {
     let predicted = design
         .costs
@@ -150,7 +151,7 @@ fn unwanted_bloom(job: &Job, design: &Design) -> Option<String> {
     }
 }
 
-/// The entry of a strategy that would have run, with its costs.
+/// Makes the entry of a strategy that would have run, with its costs.
 fn reject(design: &Design, reason: String) -> Rejected {
     Rejected {
         strategy: design.costs.strategy,
@@ -159,7 +160,7 @@ fn reject(design: &Design, reason: String) -> Rejected {
     }
 }
 
-/// Bytes read and written, and what decoding costs: what `auto` compares `sieve` and `partition` by.
+/// Adds up the bytes read and written, and what decoding costs: `auto` compares `sieve` and `partition` by this sum.
 fn moved(job: &Job, costs: &Costs) -> u64 {
     // What is spilled is written once and read once; all other bytes are of inputs.
     let of_inputs = costs.bytes_read.saturating_sub(costs.bytes_written);
@@ -168,7 +169,7 @@ fn moved(job: &Job, costs: &Costs) -> u64 {
     all.saturating_add(decoding)
 }
 
-/// What decoding adds to the reading of a byte of the inputs on average, in bytes that are moved.
+/// Returns the mean cost of decoding a byte of the inputs, in bytes that are moved.
 fn decoding_cost(job: &Job) -> f64 {
     let bytes = |shape: &InputShape| shape.bytes.unwrap_or(0) as f64;
     let lanes = DecodingPlan::of(job).lanes as f64;

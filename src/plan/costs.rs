@@ -1,5 +1,4 @@
-//! What a plan says: costs in bytes, lines and rates. The field names are stable: scripts read
-//! them.
+//! The numbers that a plan states: costs in bytes, lines and rates. The field names are stable: scripts read them.
 //!
 //! *Owns:* the types that `outset plan` prints. *Invariants:* sizes are bytes, rates are in 0..1.
 
@@ -28,21 +27,21 @@ pub struct FilterPlan {
     /// The rate if there are as many different keys as a sample allows, 0..1; `None` where the sample shows no repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_fpr: Option<f64>,
-    /// How many lines a stored filter was laid out for, where it holds more; else `None`.
+    /// The lines that a stored filter was laid out for, where it holds more; else `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overfull_for: Option<u64>,
 }
 
-/// What a strategy would cost.
+/// The costs of a strategy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Costs {
     /// The strategy.
     pub strategy: Strategy,
-    /// Whether every line of its result is compared byte by byte.
+    /// True if every line of its result is compared byte by byte.
     pub exact: bool,
     /// Buckets on the first level; 0 if it has none.
     pub buckets: u32,
-    /// How often the input that is read most is read.
+    /// Readings of the input that is read most often.
     pub passes: u32,
     /// Bytes read, from inputs and temporary files.
     pub bytes_read: u64,
@@ -77,7 +76,7 @@ pub struct Rejected {
     pub strategy: Strategy,
     /// Why.
     pub reason: String,
-    /// What it would have cost, where it could run at all.
+    /// Its costs, where it could run at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub costs: Option<Costs>,
 }

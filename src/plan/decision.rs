@@ -29,14 +29,14 @@ pub struct Plan {
     /// input which is small beside the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) second_filter: Option<FilterPlan>,
-    /// What the order of the answer costs, if one is asked for; a part of the costs.
+    /// The costs of putting the answer in order, if an order is asked for; part of `costs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordering: Option<OrderPlan>,
     /// The memory in bytes for lines that come again and again, so that each is spilled once; `partition` only, and 0
     /// where a sample shows few repeats.
     #[serde(skip_serializing_if = "is_none")]
     pub known_bytes: u64,
-    /// Whether sizes are guesses, because files are compressed.
+    /// True if sizes are guesses, because files are compressed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub guesses_sizes: bool,
     /// The files of the buckets that the caller asked for, where these are very many.
@@ -50,7 +50,7 @@ pub struct Plan {
     pub(crate) build_line_bytes: u64,
     /// The passes of a run, in order.
     pub(crate) steps: Steps,
-    /// How memory is divided until a revision replaces it.
+    /// The division of memory until a revision replaces it.
     #[serde(skip)]
     pub(crate) layout: Layout,
     /// The job that it is a plan for, with the inputs in the order they are worked on: a revision computes from the
@@ -59,7 +59,7 @@ pub struct Plan {
     pub(crate) sized: SizedJob,
 }
 
-/// Whether `bytes` are none: such a member of a plan is left out.
+/// Returns true if `bytes` are none: such a member of a plan is left out.
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     reason = "serde calls it with a reference"
@@ -69,48 +69,48 @@ fn is_none(bytes: &u64) -> bool {
 }
 
 impl Plan {
-    /// The chosen strategy.
+    /// Returns the chosen strategy.
     pub fn strategy(&self) -> Strategy {
         self.costs.strategy
     }
 
-    /// Tells what a run does, a sentence for each step, without a full stop. Files have the numbers that the caller gave
-    /// them, from 1.
+    /// Describes what a run does, a sentence for each step, without a full stop. Files have the numbers that the
+    /// caller gave them, from 1.
     pub fn steps(&self) -> impl ExactSizeIterator<Item = String> + '_ {
         self.steps.sentences()
     }
 
-    /// Whether the result may lack lines: an approximate one of anything but an intersection, which may have lines
-    /// too many instead.
+    /// Returns true if the result may lack lines: an approximate result of anything but an intersection. That of an
+    /// intersection may have lines too many instead.
     pub fn may_miss_lines(&self) -> bool {
         !self.costs.exact && !self.sized.rule().finds_common()
     }
 
-    /// Whether the inputs were read for an estimate before, so that their different lines are known.
+    /// Returns true if the inputs were read for an estimate before, so that the number of their different lines is
+    /// known.
     pub fn is_estimated(&self) -> bool {
         self.sized.job.any_lines.is_some()
     }
 
-    /// The least share, 0..1, of the lines of the input that comes last that are different, as far as its sample shows
-    /// it.
+    /// Returns the least share, 0..1, of different lines in the input that comes last, as far as its sample shows it.
     pub(crate) fn distinct_share_of_last(&self) -> f64 {
         let distinct = self.sized.distinct.last().map_or(0, |it| it.least);
         distinct as f64 / self.sized.sizes.last.lines.max(1) as f64
     }
 
-    /// The memory limit of the process, in bytes.
+    /// Returns the memory limit of the process, in bytes.
     pub fn limit_bytes(&self) -> u64 {
         self.layout.memory_bytes
     }
 
-    /// What the buffers take that are neither filter nor set, in bytes: what stands between the
-    /// memory limit and the filter.
+    /// Returns the bytes of all buffers that are neither filter nor set, and of the process itself: these stand
+    /// between the memory limit and the filter.
     pub fn buffer_bytes(&self) -> u64 {
         self.layout.base_bytes + self.layout.scan.bytes() + self.layout.pool.bytes()
     }
 
-    /// The phases of steps of this plan, whose join goes through `joined` bytes, and whose filters of survivors read
-    /// `read_back` bytes again.
+    /// Lists the phases of steps of this plan, whose join goes through `joined` bytes, and whose filters of survivors
+    /// read `read_back` bytes again.
     pub(crate) fn phases_of(
         &self,
         steps: &[Step],
@@ -131,7 +131,8 @@ impl Plan {
         phases(steps, &bytes)
     }
 
-    /// Whether blocks of buckets are expected to be written; the order of the answer does not count.
+    /// Returns true if blocks of buckets are expected to be written; what is written for the order of the answer does
+    /// not count.
     pub(crate) fn writes_buckets(&self) -> bool {
         let of_answer = self.ordering.map_or(0, |ordering| ordering.spilled_bytes);
         self.costs.bytes_written > of_answer

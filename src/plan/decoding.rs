@@ -1,7 +1,7 @@
-//! What decoding compressed inputs takes.
+//! The memory and the threads that decoding compressed inputs takes.
 //!
-//! *Owns:* how many pieces of an input are decoded at the same time, and their memory. *Invariants:* no run is refused because
-//! several pieces would be decoded: then it is one.
+//! *Owns:* how many pieces of an input are decoded at the same time, and their memory. *Invariants:* no run is
+//! refused because several pieces would be decoded: then it is one.
 //!
 //! *Cost:* one decoder for each lane, of one input at a time: inputs are read one after the other.
 
@@ -12,31 +12,31 @@ use crate::plan::shares::{LEAST_USABLE_BYTES, MOST_EIGHTHS, long_room};
 
 /// The fraction of the memory for buffers that decodes several pieces at the same time; for one it may be more.
 const DECODING_SHARE: u64 = 4;
-/// What the heap grows by for each of several threads that decode, in bytes: a frame of gzip takes its memory anew, and threads
-/// leave gaps for one another. 2 MiB were seen, of BGZF, with two threads.
+/// The bytes that the heap grows by for each of several threads that decode: a frame of gzip takes its memory anew,
+/// and threads leave gaps for one another. 2 MiB were seen, of BGZF, with two threads.
 const LANE_BYTES: u64 = 1 << 20;
 
-/// What decodes inputs.
+/// The decoders of inputs, and their memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct DecodingPlan {
-    /// How many pieces of an input are decoded at the same time.
+    /// Pieces of an input that are decoded at the same time.
     pub(crate) lanes: u64,
-    /// What that takes in bytes: for each piece as much as the first frame takes that takes most, or a share of the memory where
-    /// that is more, for frames that the plan does not know of.
+    /// The memory of these decoders, in bytes: for each piece as much as the largest first frame takes, or a share of
+    /// the memory where that is more, for frames that the plan does not know of.
     pub(crate) bytes: u64,
-    /// What the heap takes beside that because several threads decode, in bytes.
+    /// The bytes that the heap takes beside that because several threads decode.
     beside_bytes: u64,
     /// The fraction of the memory that it takes at most where that is large; 0 where nothing is decoded.
     pub(crate) share: u64,
 }
 
 impl DecodingPlan {
-    /// All of that in bytes.
+    /// Returns all of that memory in bytes.
     pub(super) fn all_bytes(&self) -> u64 {
         self.bytes + self.beside_bytes
     }
 
-    /// What the decoders beside the first take, in bytes.
+    /// Returns the memory of all decoders but the first, in bytes.
     pub(super) fn further_bytes(&self) -> u64 {
         self.all_bytes() - self.bytes / self.lanes
     }

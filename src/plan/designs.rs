@@ -6,15 +6,18 @@
 use crate::error::Error;
 use crate::plan::Strategy;
 use crate::plan::assumptions::OF_STRATEGY;
-use crate::plan::design::{Design, absent, bloom, lone, memory, partition, repeats, sieve};
+use crate::plan::design::first_side_sieve::first_side_sieve;
+use crate::plan::design::negatives::{bloom_difference, bloom_union};
+use crate::plan::design::singleton_sieve::singleton_sieve;
+use crate::plan::design::{Design, bloom, memory, partition, sieve};
 use crate::plan::sizes::SizedJob;
 use crate::selection::{Approximate, Order};
 
-/// The design of one strategy, or why it does not fit the limit.
+/// Designs a job with one strategy, or says why it does not fit the limit.
 pub(super) fn design_of(sized: &SizedJob, strategy: Strategy) -> Result<Design, Error> {
     match strategy {
-        Strategy::Sieve if sized.rule().asks_first() => repeats::repeats(sized),
-        Strategy::Sieve if !sized.rule().finds_common() => lone::lone(sized),
+        Strategy::Sieve if sized.rule().asks_first() => first_side_sieve(sized),
+        Strategy::Sieve if !sized.rule().finds_common() => singleton_sieve(sized),
         Strategy::Memory => memory(sized),
         Strategy::Partition => partition(sized),
         Strategy::Sieve => sieve(sized),
@@ -22,7 +25,7 @@ pub(super) fn design_of(sized: &SizedJob, strategy: Strategy) -> Result<Design, 
     }
 }
 
-/// The design of `bloom`, for the operations that have an approximate answer.
+/// Designs `bloom`, for the operations that have an approximate answer.
 ///
 /// # Errors
 /// [`Error::Usage`] for any other, and for the order of the input where it is not known: `bloom` finds common lines in
@@ -42,8 +45,8 @@ fn approximate(sized: &SizedJob) -> Result<Design, Error> {
         return bloom(sized);
     }
     match rule.approximate() {
-        Some(Approximate::Difference) => absent::difference(sized),
-        Some(Approximate::Union) if !keeps_order => Ok(absent::union(sized)),
+        Some(Approximate::Difference) => bloom_difference(sized),
+        Some(Approximate::Union) if !keeps_order => Ok(bloom_union(sized)),
         Some(Approximate::Union) => usage(
             "bloom cannot tell where a line of a union first occurs",
             "choose an exact strategy, or leave out `Order::Input`",

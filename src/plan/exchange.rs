@@ -1,4 +1,4 @@
-//! How memory is divided by the commands that work for a cluster.
+//! The division of memory in the commands that work for a cluster.
 //!
 //! *Owns:* the layouts of `shard` and `join`. *Invariants:* as those of [`layout`](crate::plan::layout).
 //!
@@ -29,8 +29,8 @@ const OPEN_SHARE: u64 = 4;
 /// Buckets of a join for each side, at most: what does not fit is split.
 const MOST_JOIN_BUCKETS: u64 = 256;
 
-/// The layout for splitting the inputs of `job` into `buckets`: a block for each, as large as memory allows and a frame
-/// may be. `beside_bytes` are left for a filter.
+/// Makes the layout for splitting the inputs of `job` into `buckets`: a block for each, as large as memory allows and
+/// a frame may be. `beside_bytes` are left for a filter.
 ///
 /// # Errors
 /// [`crate::Error::MemoryPlan`] where blocks would be smaller than a page.
@@ -60,7 +60,7 @@ pub(crate) fn shard_layout(job: &Job, buckets: u32, beside_bytes: u64) -> Result
     })
 }
 
-/// The layout for joining what comes as frames of the sides of `job`, which are its inputs.
+/// Makes the layout for joining what comes as frames of the sides of `job`, which are its inputs.
 ///
 /// # Errors
 /// [`crate::Error::MemoryPlan`] where there is no room for blocks.

@@ -1,4 +1,4 @@
-//! What the files of very many buckets cost.
+//! The cost of the files of very many buckets.
 //!
 //! *Owns:* [`ManyFiles`]. *Invariants:* nothing is said of a number of buckets that the planner chose. *Cost:* one more
 //! design, where the caller asked for very many buckets.
@@ -17,7 +17,7 @@ use crate::plan::{Job, ManyFiles, Plan};
 const SECONDS_OF_FILE: f64 = 2e-4;
 
 impl ManyFiles {
-    /// The files of this plan of `job`; `None` where they are few, or where the caller did not ask for them.
+    /// Counts the files of this plan of `job`; `None` where they are few, or where the caller did not ask for them.
     pub(super) fn of(job: &Job, plan: &Plan) -> Option<Self> {
         let files = plan.bucket_files();
         if job.buckets.is_none() || files < MANY_FILES {
@@ -37,7 +37,7 @@ impl ManyFiles {
 }
 
 impl Plan {
-    /// What the user should know of this plan before it runs, if anything.
+    /// Returns what the user should know of this plan before it runs, if anything.
     pub fn notice(&self) -> Option<Notice> {
         self.many_files.map(|many| Notice::ManyFiles {
             buckets: self.costs.buckets,
@@ -47,7 +47,7 @@ impl Plan {
         })
     }
 
-    /// The most files of buckets that this plan makes, without those of buckets that have to be split.
+    /// Counts the most files of buckets that this plan makes, without those of buckets that have to be split.
     fn bucket_files(&self) -> u64 {
         if !self.writes_buckets() {
             return 0;

@@ -1,4 +1,4 @@
-//! How large the filters are, and when the second one is built.
+//! The sizes of the filters, and the time at which the second one is built.
 //!
 //! *Owns:* the shapes of filters and the choice between two ways to a sieve's second filter.
 //! *Invariants:* shapes are whole blocks; together the filters fit the room given.
@@ -39,9 +39,9 @@ const FED_SHARE: u64 = 6;
 const FEW_BITS_PER_KEY: f64 = 7.0;
 
 impl FilterPlan {
-    /// The largest blocked filter for `keys` keys that has at most `bytes` bytes and, but for rounding up to
-    /// a whole block, at most `most` bits a key; with the best number of hashes. At least one block, even
-    /// where `bytes` is less.
+    /// Plans the largest blocked filter for `keys` keys that has at most `bytes` bytes and, but for rounding up to a
+    /// whole block, at most `most` bits a key; with the best number of hashes. At least one block, even where `bytes`
+    /// is less.
     pub(crate) fn new(keys: u64, bytes: u64, most: f64) -> Self {
         let keys = keys.max(1);
         let capped = (keys as f64 * most.min(MOST_BITS_PER_KEY) / 512.0).ceil() * 512.0;
@@ -60,9 +60,9 @@ impl FilterPlan {
         }
     }
 
-    /// The same, if only so many of the lines that it has room for are different. It has the number of hashes that is
-    /// best for the likely number. The least number is announced and judged by: a filter that turns out fuller is
-    /// noticed.
+    /// Plans the same filter for lines of which only some are different. The number of hashes is the best one for the
+    /// likely number of different lines. The rate that is announced and judged by is that of the least number: so a
+    /// filter that turns out fuller is noticed.
     pub(crate) fn for_different(self, lines: Distinct) -> Self {
         let bits_for = |keys: u64| self.bits as f64 / keys.max(1) as f64;
         let (hashes, _) = best_blocked(bits_for(lines.likely));
@@ -77,12 +77,12 @@ impl FilterPlan {
         }
     }
 
-    /// The rate that is predicted at most.
+    /// Returns the highest rate that is predicted.
     pub(crate) fn highest_fpr(&self) -> f64 {
         self.most_fpr.unwrap_or(self.predicted_fpr)
     }
 
-    /// A filter that exists: with this many keys, and judged to have this rate.
+    /// Describes a filter that exists: with this many keys, and judged to have this rate.
     pub(crate) fn existing(shape: Shape, keys: u64, fpr: f64) -> Self {
         Self {
             kind: shape.kind.name(),
@@ -112,7 +112,7 @@ pub(super) struct SievePlan {
 }
 
 impl SievePlan {
-    /// The way that moves fewer bytes, in `room` bytes of memory and with `cap` bits per key at most.
+    /// Chooses the way that moves fewer bytes, in `room` bytes of memory and with `cap` bits per key at most.
     pub(super) fn new(sizes: &Sizes, room: u64, cap: f64) -> Self {
         let afterwards = Self::afterwards(sizes, room, cap);
         if afterwards.first.bits_per_key < FEW_BITS_PER_KEY {
@@ -122,7 +122,7 @@ impl SievePlan {
         }
     }
 
-    /// Two filters one after the other, each in all of `room`.
+    /// Plans two filters one after the other, each in all of `room`.
     fn afterwards(sizes: &Sizes, room: u64, cap: f64) -> Self {
         let first = FilterPlan::new(sizes.build.lines, room, cap);
         let second = FilterPlan::new(expected_survivors(sizes, &first), room, cap);
@@ -134,7 +134,7 @@ impl SievePlan {
         }
     }
 
-    /// Two filters at the same time: 5/6 of `room` for the first, 1/6 for the second.
+    /// Plans two filters at the same time: 5/6 of `room` for the first, 1/6 for the second.
     fn fed(sizes: &Sizes, room: u64, cap: f64) -> Self {
         let first = FilterPlan::new(sizes.build.lines, room - room / FED_SHARE, cap);
         let second = FilterPlan::new(expected_survivors(sizes, &first), room / FED_SHARE, cap);
@@ -150,23 +150,22 @@ impl SievePlan {
     }
 }
 
-/// Lines of the last input that the first filter is expected to let through, with slack: a filter of the
-/// survivors is laid out for this number.
+/// Estimates the lines of the last input that the first filter lets through, with slack: a filter of the survivors is
+/// laid out for this number.
 pub(super) fn expected_survivors(sizes: &Sizes, first: &FilterPlan) -> u64 {
     let expected = sizes.build.lines as f64 * sizes.common_share
         + sizes.last.lines as f64 * first.predicted_fpr;
     (expected * SURVIVOR_SLACK) as u64 + 1024
 }
 
-/// Bytes of all inputs that are expected to survive: what is common in each, and of the rest what
-/// passes by mistake.
+/// Estimates the bytes of all inputs that survive: what is common in each, and of the rest what passes by mistake.
 fn surviving_bytes(sizes: &Sizes, first_fpr: f64, second_fpr: f64) -> u64 {
     let build = sizes.build.bytes as f64;
     let common = build * sizes.common_share;
     (surviving_others(sizes, first_fpr) + common + (build - common) * second_fpr) as u64
 }
 
-/// Bytes of all inputs but the first that are expected to survive. Each of them has what is common.
+/// Estimates the bytes of all inputs but the first that survive. Each of them has what is common.
 pub(super) fn surviving_others(sizes: &Sizes, first_fpr: f64) -> f64 {
     let others = (sizes.total.bytes - sizes.build.bytes) as f64;
     let common =

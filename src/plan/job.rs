@@ -1,4 +1,4 @@
-//! What a plan depends on: numbers, and nothing else.
+//! The facts that a plan depends on: numbers, and nothing else.
 //!
 //! *Owns:* [`Job`], and [`Extent`], the size of an input. *Invariants:* a size that is not known counts as that of the
 //! largest known input; with none known it counts as much more than memory.
@@ -14,7 +14,7 @@ use crate::set::line_set::estimate_set_bytes;
 /// numbers by small factors; below this limit none of that overflows.
 pub(super) const MOST: u64 = 1 << 56;
 
-/// Memory of a thread, in bytes: the touched part of its stack, batches, recent lines, its allocator arena.
+/// Memory of a thread, in bytes: the touched part of its stack, batches, hot lines, its allocator arena.
 const PER_THREAD: u64 = 320 << 10;
 /// Threads beside workers: readers, which count as two, and up to 16 that write or load blocks, which count as two.
 /// Both allocate next to nothing and touch a few pages of their stacks.
@@ -23,34 +23,34 @@ const OTHER_THREADS: u64 = 4;
 /// MiB, allows six: those of two workers.
 const MEMORY_OF_A_THREAD: u64 = 5 << 19;
 
-/// How many threads a run may have in all, helpers included, under a limit of `memory_bytes` where
-/// `workers` are asked for.
+/// Counts the threads that a run may have in all, helpers included, under a limit of `memory_bytes` where `workers`
+/// are asked for.
 pub(crate) fn all_threads(workers: usize, memory_bytes: u64) -> u64 {
     (workers as u64 + OTHER_THREADS).min(memory_bytes / MEMORY_OF_A_THREAD)
 }
 
-/// What [`all_threads`] take beside buffers, in bytes. A part of [`Job::base_bytes`].
+/// Returns the memory that [`all_threads`] take beside buffers, in bytes. It is part of [`Job::base_bytes`].
 pub(crate) fn threads_bytes(workers: usize, memory_bytes: u64) -> u64 {
     all_threads(workers, memory_bytes) * PER_THREAD
 }
 
-/// Where no input's size is known, each counts as this many times the memory limit: far too much for a set.
+/// The multiple of the memory limit that each input counts as where no input's size is known: far too much for a set.
 const UNKNOWN_FACTOR: u64 = 16;
 /// The mean length that the lines of such an input are taken to have, in bytes.
 const UNKNOWN_LINE_BYTES: u64 = 64;
 
-/// What the planner knows of an input.
+/// The facts that the planner knows of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InputShape {
     /// Its bytes; `None` for a pipe.
     pub bytes: Option<u64>,
     /// Its lines, known or estimated; `None` for a pipe.
     pub lines: Option<u64>,
-    /// How many of them are different, known or estimated; where it is `None`, all of them.
+    /// Its different lines, known or estimated; `None` means that all its lines are different.
     pub distinct_lines: Option<Distinct>,
-    /// Whether most of it is in the page cache: reading it again costs little.
+    /// True if most of it is in the page cache: reading it again costs little.
     pub is_cached: bool,
-    /// What decoding it takes each time that it is read; `None` for one that is not compressed. The size of a
+    /// The costs of decoding it, each time that it is read; `None` for one that is not compressed. The size of a
     /// compressed file is a guess.
     pub decoding: Option<Decoding>,
     /// About how many bytes the keys of its lines have together, terminators included, where lines are records; `None`
@@ -58,14 +58,14 @@ pub struct InputShape {
     pub key_bytes: Option<u64>,
 }
 
-/// How far the planner trusts its estimate of a set. The estimate counts every line, although repeats take no room,
+/// The trust of the planner in its estimate of a set. The estimate counts every line, although repeats take no room,
 /// unless a sample shows how many lines are different.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SetEstimate {
     /// A set that is not estimated to fit is refused.
     #[default]
     Trust,
-    /// As `Trust`, but a caller that names `memory` gets a try even where the estimate does not fit.
+    /// Trust, except that a caller that names `memory` gets a try even where the estimate does not fit.
     Try,
     /// A set was tried in this run and did not fit: no plan with a set is made again.
     Overflowed,
@@ -76,7 +76,7 @@ pub enum SetEstimate {
 pub struct Job {
     /// The inputs, in the caller's order, a file that was given twice once.
     pub inputs: Vec<InputShape>,
-    /// Which lines are wanted.
+    /// The lines that are wanted.
     pub selection: Selection,
     /// The input of each side, by its index in `inputs`. A file that was given twice is two sides.
     pub sides: Vec<usize>,
@@ -84,8 +84,8 @@ pub struct Job {
     pub longest_line_bytes: u64,
     /// The limit of the whole process, in bytes.
     pub memory_bytes: u64,
-    /// What the process needs beside buffers, in bytes: code, stacks, small allocations. Includes what the
-    /// threads take that this limit allows.
+    /// The memory that the process needs beside buffers, in bytes: code, stacks, small allocations. Includes the
+    /// threads that this limit allows.
     pub base_bytes: u64,
     /// Threads for the work on lines, at least 1; memory may allow fewer.
     pub threads: usize,
@@ -100,9 +100,9 @@ pub struct Job {
     pub bits_per_key: Option<f64>,
     /// A stored filter that is one more input, asked before all others.
     pub stored_filter: Option<FilterPlan>,
-    /// Whether the caller wants to keep the filter of the smallest input (`--save-filter`).
+    /// True if the caller wants to keep the filter of the smallest input (`--save-filter`).
     pub wants_filter: bool,
-    /// Whether lines are IPv4 addresses.
+    /// True if lines are IPv4 addresses.
     pub is_ipv4: bool,
     /// The lines of the smallest input that are common, as a share of its different lines, where that
     /// was estimated; else a tenth is assumed.
@@ -110,14 +110,14 @@ pub struct Job {
     /// The different lines of all inputs together, where that was estimated; else no line counts as one of several
     /// inputs.
     pub any_lines: Option<u64>,
-    /// Whether every full block is written to disk, also where memory has room for it.
+    /// True if every full block is written to disk, also where memory has room for it.
     pub always_spill: bool,
-    /// How far the estimate of the smallest input's set is trusted.
+    /// The trust in the estimate of the smallest input's set.
     pub set_estimate: SetEstimate,
 }
 
 impl Job {
-    /// Whether a sample shows that lines of an input come again, and a filter is planned for fewer.
+    /// Returns true if a sample shows that lines of an input come again, and a filter is planned for fewer.
     pub(crate) fn counts_repeats(&self) -> bool {
         let comes_again = |shape: &InputShape| {
             let least = shape.distinct_lines.map(|distinct| distinct.least);
@@ -126,7 +126,7 @@ impl Job {
         self.inputs.iter().any(comes_again)
     }
 
-    /// The same with its inputs in this order of indexes, each of which occurs once.
+    /// Puts the inputs in this order of indexes, each of which occurs once.
     pub(crate) fn reordered(mut self, order: &[usize]) -> Self {
         let mut places = vec![0; order.len()];
         for (place, &index) in order.iter().enumerate() {
@@ -137,7 +137,7 @@ impl Job {
         self
     }
 
-    /// The same with every line counted as a different one.
+    /// Counts every line as a different one.
     pub(crate) fn without_repeats(mut self) -> Self {
         for shape in &mut self.inputs {
             shape.distinct_lines = None;
@@ -145,14 +145,14 @@ impl Job {
         self
     }
 
-    /// Whether the size of an input is a guess, because it is compressed.
+    /// Returns true if the size of an input is a guess, because it is compressed.
     pub(super) fn guesses_sizes(&self) -> bool {
         let is_guess = |shape: &InputShape| shape.bytes.is_some() && shape.decoding.is_some();
         self.inputs.iter().any(is_guess)
     }
 
-    /// The same job under another limit. More or fewer threads may run under it, so `base_bytes` changes by
-    /// what they take.
+    /// Puts the job under another limit. More or fewer threads may run under it, so `base_bytes` changes by what they
+    /// take.
     pub(super) fn with_memory(&self, memory_bytes: u64) -> Self {
         let of_threads = |bytes| threads_bytes(self.threads, bytes);
         let fixed = self
@@ -174,17 +174,17 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// What a set of all its lines takes, in bytes, as if no line repeated.
+    /// Estimates the memory of a set of all its lines, in bytes, as if no line repeated.
     pub(super) fn set_bytes(self) -> u64 {
         estimate_set_bytes(self.lines, self.bytes)
     }
 
-    /// All of these together.
+    /// Adds all of these up.
     pub(super) fn sum(extents: &[Self]) -> Self {
         extents.iter().copied().fold(Self::default(), Self::and)
     }
 
-    /// Both together.
+    /// Adds `other` to it.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             bytes: self.bytes.saturating_add(other.bytes).min(16 * MOST),
@@ -192,7 +192,7 @@ impl Extent {
         }
     }
 
-    /// The share `share` (0..1) of it, rounded down.
+    /// Returns the share `share` (0..1) of it, rounded down.
     pub(super) fn part(self, share: f64) -> Self {
         let part = |whole: u64| (whole as f64 * share) as u64;
         Self {
@@ -201,7 +201,7 @@ impl Extent {
         }
     }
 
-    /// The smaller number of bytes and the smaller number of lines, each for itself.
+    /// Takes the smaller number of bytes and the smaller number of lines, each for itself.
     pub(super) fn min(self, other: Self) -> Self {
         Self {
             bytes: self.bytes.min(other.bytes),
@@ -210,12 +210,13 @@ impl Extent {
     }
 }
 
-/// The size of each input of `job`, in the caller's order, as it is read, known or assumed.
+/// Lists the size of each input of `job`, in the caller's order, as it is read, known or assumed.
 pub(super) fn read_extents(job: &Job) -> Vec<Extent> {
     extents(job, |_, _| None)
 }
 
-/// The size of each input, in the caller's order, known or assumed; `bytes` says what counts in place of its own.
+/// Lists the size of each input, in the caller's order, known or assumed; `bytes` says what counts in place of its
+/// own.
 pub(super) fn extents(job: &Job, bytes: impl Fn(usize, &InputShape) -> Option<u64>) -> Vec<Extent> {
     let known = |(index, shape): (usize, &InputShape)| {
         let own = shape.bytes?;
@@ -238,7 +239,7 @@ pub(super) fn extents(job: &Job, bytes: impl Fn(usize, &InputShape) -> Option<u6
     all().map(|known| known.unwrap_or(largest)).collect()
 }
 
-/// The index of the input with the fewest bytes, in the caller's order. 0 for no inputs.
+/// Returns the index of the input with the fewest bytes, in the caller's order; 0 for no inputs.
 pub(crate) fn smallest(inputs: &[InputShape]) -> usize {
     let bytes = |&index: &usize| inputs[index].bytes.unwrap_or(u64::MAX);
     (0..inputs.len()).min_by_key(bytes).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! How memory is divided between the buffers of a run.
+//! The division of memory between the buffers of a run.
 //!
 //! *Owns:* the arithmetic of buffer sizes. *Invariants:* in every pass, chunk buffers, long lines,
 //! blocks and filters add up to no more than [`Layout::usable_bytes`]. Under a small limit buffers
@@ -45,7 +45,7 @@ const SMALLEST_CHUNK: u64 = 64 << 10;
 pub(crate) const SMALLEST_BLOCK: u64 = 16 << 10;
 /// The most bytes that put the answer in order: longer runs do not make a merge faster.
 const MOST_ORDER_BYTES: u64 = 1 << 30;
-/// What is remembered of one bucket of one input, in bytes: a part, a path, a file.
+/// The bookkeeping of one bucket of one input, in bytes: a part, a path, a file.
 pub(crate) const BUCKET_BYTES: u64 = 384;
 
 /// Sizes and counts of all buffers.
@@ -53,25 +53,25 @@ pub(crate) const BUCKET_BYTES: u64 = 384;
 pub(crate) struct Layout {
     /// The limit of the process, in bytes.
     pub(crate) memory_bytes: u64,
-    /// What the process needs beside buffers, in bytes; grows by the bookkeeping of buckets.
+    /// The memory that the process needs beside buffers, in bytes; grows by the bookkeeping of buckets.
     pub(crate) base_bytes: u64,
     /// The part of `base_bytes` that puts the answer in order; 0 where no order is asked for.
     pub(crate) order_bytes: u64,
     /// The part of `base_bytes` that is for what is remembered of buckets.
     pub(crate) bookkeeping_bytes: u64,
-    /// What the budget may grant, in bytes: `memory_bytes` less `base_bytes`.
+    /// The bytes that the budget may grant: `memory_bytes` less `base_bytes`.
     pub(crate) usable_bytes: u64,
     /// The threads that were asked for; memory may allow fewer workers.
     pub(crate) threads: usize,
-    /// What reads inputs.
+    /// The buffers and threads that read inputs.
     pub(crate) scan: ScanLayout,
-    /// What decodes a compressed input; inputs are read one after the other.
+    /// The decoders of a compressed input; inputs are read one after the other.
     pub(crate) decoding: DecodingPlan,
-    /// What is chosen with the number of buckets.
+    /// The blocks and workers that are chosen with the number of buckets.
     pub(crate) pool: PoolLayout,
 }
 
-/// What reads inputs, and works on their lines.
+/// The buffers and threads that read inputs and work on their lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ScanLayout {
     /// Threads `work-N` of a scan: 1 to `threads`, one for each 2.5 MiB at most.
@@ -106,8 +106,8 @@ pub(crate) struct PoolLayout {
     pub(crate) known_bytes: u64,
     /// The mean length of these lines, in bytes.
     pub(crate) known_line_bytes: u64,
-    /// Threads `work-N` of the join, each with a share of its own: 1 to those of the scan. The join may find that it can
-    /// have more.
+    /// Threads `work-N` of the join, each with a share of its own: 1 to those of the scan. The join may find that it
+    /// can have more.
     pub(crate) join_workers: usize,
 }
 
@@ -146,8 +146,8 @@ impl ScanLayout {
         }
     }
 
-    /// What scanning takes, in bytes: chunk buffers, one more for the unfinished line of a stream, and the
-    /// room for long lines. Direct reads begin and end at a page, hence two more pages for each buffer.
+    /// Returns the memory for scanning, in bytes: chunk buffers, one more for the unfinished line of a stream, and
+    /// the room for long lines. Direct reads begin and end at a page, hence two more pages for each buffer.
     pub(crate) fn bytes(&self) -> u64 {
         // Where each worker decodes for itself, none has a chunk on its way; but each lane has an unfinished line.
         let buffers = (self.chunk_buffers + 1).max(self.workers + self.lanes);
@@ -156,7 +156,7 @@ impl ScanLayout {
 }
 
 impl PoolLayout {
-    /// No block yet, for a join of so many workers at most.
+    /// Makes a pool without blocks, for a join of so many workers at most.
     fn empty(join_workers: usize) -> Self {
         Self {
             writers: in_flight(0) as usize,
@@ -166,16 +166,16 @@ impl PoolLayout {
         }
     }
 
-    /// What blocks take when all are in use, in bytes.
+    /// Returns the bytes of all blocks together.
     pub(crate) fn bytes(&self) -> u64 {
         self.blocks * self.block_bytes
     }
 }
 
 impl Layout {
-    /// The part that every strategy has: threads, chunks, long lines. The pool is still empty. `plans_once` says that
-    /// the run cannot be planned again when a line is too long: long lines get an eighth of the memory at once. Others
-    /// get a 128th, and more in a second plan if they need more.
+    /// Makes the part that every strategy has: threads, chunks, long lines. The pool is still empty. `plans_once`
+    /// says that the run cannot be planned again when a line is too long: long lines get an eighth of the memory at
+    /// once. Others get a 128th, and more in a second plan if they need more.
     pub(crate) fn for_scan(job: &Job, plans_once: bool) -> Self {
         let order_bytes = order_bytes(job);
         let decoding = DecodingPlan::of(job);
@@ -195,8 +195,8 @@ impl Layout {
         }
     }
 
-    /// The same layout with an empty pool, for choosing other buckets. The bookkeeping of its buckets stays
-    /// set aside, for those that are chosen.
+    /// Empties the pool, for choosing other buckets. The bookkeeping of its buckets stays set aside, for those that
+    /// are chosen.
     pub(crate) fn without_buckets(&self) -> Self {
         Self {
             pool: PoolLayout::empty(self.scan.workers),
@@ -204,7 +204,7 @@ impl Layout {
         }
     }
 
-    /// The most bytes that blocks may take, so that a join has room for the longest line twice (in the set,
+    /// Returns the most bytes that blocks may take, so that a join has room for the longest line twice (in the set,
     /// and while it is put together) with blocks still in memory. At least an eighth of the memory.
     pub(crate) fn most_pool_bytes(&self, job: &Job) -> u64 {
         if job.longest_line_bytes <= self.scan.chunk_bytes {
@@ -216,34 +216,33 @@ impl Layout {
             .max(self.usable_bytes / 8)
     }
 
-    /// What is left beside scanning and blocks, in bytes: for filters, a set or a sketch.
+    /// Returns the bytes that scanning and blocks leave: for filters, a set or a sketch.
     pub(crate) fn rest_bytes(&self) -> u64 {
         self.usable_bytes
             .saturating_sub(self.scan.bytes() + self.pool.bytes())
     }
 
-    /// The least share of a join worker, in bytes, where the longest line has `longest` bytes: room for that line
-    /// twice, in the set and while it is put together.
+    /// Returns the least share of a join worker, in bytes, where the longest line has `longest` bytes: room for that
+    /// line twice, in the set and while it is put together.
     pub(crate) fn least_share(&self, longest: u64) -> u64 {
         4 * longest + 8 * self.read_bytes() + (256 << 10)
     }
 
-    /// What a join worker reads at a time from a disk, in bytes: several blocks where these are small, so that the disk
-    /// gets large requests.
+    /// Returns the bytes that a join worker reads at a time from a disk: several blocks where these are small, so
+    /// that the disk gets large requests.
     pub(crate) fn read_bytes(&self) -> u64 {
         LARGEST
             .min((self.usable_bytes / 32) & !(PAGE - 1))
             .max(self.pool.block_bytes)
     }
 
-    /// What the set of one join worker may take, in bytes, where `workers` (at least 1) share the memory: its
-    /// part, less its two read buffers. Blocks that stay in memory are not subtracted; they come out of
-    /// every share.
+    /// Returns the room for the set of one join worker, in bytes, where `workers` (at least 1) share the memory: its
+    /// part, less its two read buffers. Blocks that stay in memory are not subtracted; they come out of every share.
     pub(crate) fn join_share(&self, workers: usize) -> u64 {
         (self.usable_bytes / workers as u64).saturating_sub(2 * LARGEST.min(self.usable_bytes / 32))
     }
 
-    /// The most buckets whose bookkeeping for `inputs` inputs takes no more than a quarter of the memory.
+    /// Returns the most buckets whose bookkeeping for `inputs` inputs takes no more than a quarter of the memory.
     pub(crate) fn most_buckets(&self, inputs: usize) -> u64 {
         self.usable_bytes / 4 / (inputs as u64 * BUCKET_BYTES).max(1)
     }
@@ -277,7 +276,7 @@ impl Layout {
             .any(|writers| self.set_blocks(job, buckets, writers, pool_bytes, least))
     }
 
-    /// As [`Layout::set_pool`], with up to `writers` blocks that are being written at a time.
+    /// Works as [`Layout::set_pool`], with up to `writers` blocks that are being written at a time.
     pub(crate) fn set_blocks(
         &mut self,
         job: &Job,
@@ -307,9 +306,9 @@ impl Layout {
     }
 }
 
-/// The largest block that a bucket fills if the caller wants very many of them: what the bucket of the largest input
-/// will have, in whole pages, with room for chance. Of larger ones, mostly empty, memory would have room for those of
-/// one input alone, and a file would be written for each bucket.
+/// Returns the largest block that a bucket fills if the caller wants very many of them: what the bucket of the
+/// largest input will have, in whole pages, with room for chance. Of larger ones, mostly empty, memory would have
+/// room for those of one input alone, and a file would be written for each bucket.
 pub(super) fn most_in_bucket(job: &Job, buckets: u32) -> u64 {
     if u64::from(job.buckets.unwrap_or(0)) < DEFAULT_BUCKETS {
         return LARGEST;
@@ -319,8 +318,8 @@ pub(super) fn most_in_bucket(job: &Job, buckets: u32) -> u64 {
     (mean.saturating_add(mean / 4)).saturating_add(PAGE) & !(PAGE - 1)
 }
 
-/// What puts the answer in order, in bytes: as large a part of the memory as that of a large filter, so that runs are
-/// few. What does not fit is written.
+/// Returns the memory that puts the answer in order, in bytes: as large a part of the memory as that of a large
+/// filter, so that runs are few. What does not fit is written.
 fn order_bytes(job: &Job) -> u64 {
     let usable = job.memory_bytes.saturating_sub(job.base_bytes);
     match job.selection.order {
@@ -329,7 +328,7 @@ fn order_bytes(job: &Job) -> u64 {
     }
 }
 
-/// The largest power of two that is not above `bytes`.
+/// Returns the largest power of two that is not above `bytes`.
 fn power_of_two_below(bytes: u64) -> u64 {
     if bytes == 0 { 0 } else { 1 << bytes.ilog2() }
 }

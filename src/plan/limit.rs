@@ -1,7 +1,7 @@
 //! The least limit under which a line would fit that is too long for a layout.
 //!
-//! *Owns:* the way back from the room for long lines to the limit of the process. *Invariants:* under the limit that is advised, a
-//! plan for the same inputs has the room; the advice is never below the limit in force.
+//! *Owns:* the way back from the room for long lines to the limit of the process. *Invariants:* under the limit that
+//! is advised, a plan for the same inputs has the room; the advice is never below the limit in force.
 //!
 //! *Cost:* a few additions.
 
@@ -29,7 +29,7 @@ impl LimitAdvice for Layout {
 }
 
 impl Layout {
-    /// The least process limit under which a plan for the same inputs has `bytes` for long lines.
+    /// Returns the least process limit under which a plan for the same inputs has `bytes` for long lines.
     fn memory_for_long_lines(&self, bytes: u64) -> u64 {
         let usable = bytes
             .saturating_mul(8)
@@ -37,8 +37,8 @@ impl Layout {
         self.memory_for_usable(usable.max(self.usable_bytes))
     }
 
-    /// The least process limit under which a scan has `bytes` for long lines that may take all that is left
-    /// beside what the rest of this plan takes, of which they have `held_bytes` now.
+    /// Returns the least process limit under which a scan has `bytes` for long lines that may take all that the rest
+    /// of this plan leaves. They have `held_bytes` of that now.
     fn memory_for_spare(&self, bytes: u64, held_bytes: u64) -> u64 {
         // Chunks are a sixteenth of all there is, and become twice as large at one step or not at all.
         let chunks = self.usable_bytes / 16;
@@ -46,7 +46,7 @@ impl Layout {
         self.memory_for_usable(self.usable_bytes + missing + missing / 8)
     }
 
-    /// The least process limit that leaves `usable` bytes for buffers. More threads may run under a larger
+    /// Returns the least process limit that leaves `usable` bytes for buffers. More threads may run under a larger
     /// limit, so the equation `limit = fixed + usable + threads(limit)` is solved by iteration.
     fn memory_for_usable(&self, usable: u64) -> u64 {
         let beside = self

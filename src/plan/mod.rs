@@ -68,8 +68,8 @@ pub(crate) use assumptions::{ASSUMED_COMMON, LEAST_USEFUL_SAVING, SIEVE_BITS_PER
 use choice::{asked_for, chosen};
 pub use costs::{Costs, FilterPlan, ManyFiles, Rejected};
 pub use decision::Plan;
-pub(crate) use design::lone::Again;
 pub(crate) use design::set_refusal;
+pub(crate) use design::singleton_sieve::Again;
 pub use job::{InputShape, Job, SetEstimate};
 pub(crate) use job::{all_threads, smallest, threads_bytes};
 pub(crate) use layout::Layout;
@@ -90,7 +90,14 @@ pub use strategy::Strategy;
 /// ```
 /// use outset::plan::{InputShape, Job, plan};
 /// use outset::Strategy;
-/// let side = InputShape { bytes: Some(320_000_000_000), lines: Some(5_000_000_000), distinct_lines: None, is_cached: false, decoding: None, key_bytes: None };
+/// let side = InputShape {
+///     bytes: Some(320_000_000_000),
+///     lines: Some(5_000_000_000),
+///     distinct_lines: None,
+///     is_cached: false,
+///     decoding: None,
+///     key_bytes: None,
+/// };
 /// let job = |max_fpr| Job {
 ///     inputs: vec![side, side],
 ///     selection: outset::Selection::intersection(),
@@ -135,9 +142,9 @@ pub fn plan(job: &Job) -> Result<Plan> {
     })
 }
 
-/// The layout for reading the inputs of `job` once, with `beside_bytes` of memory left for `consumer` (its
-/// name in a refusal). For callers that cannot plan again when a line turns out too long: `estimate` and the
-/// `filter` commands.
+/// Makes the layout for reading the inputs of `job` once, with `beside_bytes` of memory left for `consumer` (its name
+/// in a refusal). For callers that cannot plan again when a line turns out too long: `estimate` and the `filter`
+/// commands.
 ///
 /// # Errors
 /// [`crate::Error::MemoryPlan`] when the limit is below the floor, or leaves less than `beside_bytes`.

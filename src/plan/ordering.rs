@@ -1,4 +1,4 @@
-//! What it costs to put the answer in order.
+//! The costs of putting the answer in order.
 //!
 //! *Owns:* the estimate of the answer's size, and what an order adds to the costs of a design. *Invariants:* without
 //! an order nothing is added.
@@ -17,10 +17,10 @@ use crate::plan::sizes::SizedJob;
 use crate::plan::{Costs, Strategy};
 use crate::selection::Order;
 
-/// What is kept of each line of the answer beside its bytes: rank and place in memory, or lengths and ordinal.
+/// The bytes kept of each line of the answer beside its own: rank and place in memory, or lengths and ordinal.
 const ENTRY_BYTES: u64 = 12;
 
-/// How the answer is put in order.
+/// The way in which the answer is put in order, and what that costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct OrderPlan {
     /// `input` or `sorted`.
@@ -81,7 +81,7 @@ fn ordinal_bytes(sized: &SizedJob, spilled: u64) -> u64 {
     (spilled as f64 * share * ORDINAL_BYTES as f64) as u64
 }
 
-/// The answer, as far as it can be known before the run.
+/// Estimates the answer, as far as it can be known before the run.
 fn answer(sized: &SizedJob) -> Extent {
     let sizes = &sized.sizes;
     if sized.rule().in_first() {

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::plan::Job;
 use crate::size::display_bytes;
 
-/// The refusal of a design for which the memory limit is too low.
+/// Makes the refusal of a design for which the memory limit is too low.
 pub(in crate::plan) fn too_little(what: &str, job: &Job) -> Error {
     refusal(
         format!("{what} in {}", display_bytes(job.memory_bytes)),
@@ -14,7 +14,7 @@ pub(in crate::plan) fn too_little(what: &str, job: &Job) -> Error {
     )
 }
 
-/// The refusal of a design. Its advice is a placeholder: `advice::with_advice` finds the limit that would do
+/// Makes the refusal of a design. Its advice is a placeholder: `advice::with_advice` finds the limit that would do
 /// where the refusal is reported, because finding it takes dozens of designs.
 pub(in crate::plan) fn refusal(what: String, job: &Job) -> Error {
     Error::MemoryPlan {

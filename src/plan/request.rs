@@ -1,4 +1,4 @@
-//! What is refused before anything is planned.
+//! The requests that are refused before anything is planned.
 //!
 //! *Owns:* the checks of a [`Job`]. *Invariants:* a job that passes has at least one input, one thread
 //! and the memory that any plan needs, and none of its numbers can overflow a formula. Whether its strategy
@@ -46,7 +46,7 @@ pub(super) fn check_floor(job: &Job) -> Result<()> {
     })
 }
 
-/// The least memory for any plan, in bytes: what the process takes, and a little for buffers.
+/// Returns the least memory for any plan, in bytes: what the process takes, and a little for buffers.
 fn least_beside(job: &Job) -> u64 {
     let beside = job
         .base_bytes
@@ -54,7 +54,8 @@ fn least_beside(job: &Job) -> u64 {
     LEAST_MEMORY_BYTES.max(beside.saturating_add(LEAST_USABLE_BYTES))
 }
 
-/// The least limit that [`check_floor`] accepts for `job`, in whole mebibytes, where it refuses the one that it has.
+/// Finds the least limit that [`check_floor`] accepts for `job`, in whole mebibytes, where it refuses the one that it
+/// has.
 pub(crate) fn least_for_any_plan(job: &Job) -> u64 {
     // Under a larger limit more threads may run, and threads need memory, too. That is less than a sixth of
     // what is added, so raising the limit step by step ends.
@@ -95,7 +96,7 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
     check_rate(job, &rule)
 }
 
-/// True if each input is a side, or several.
+/// Returns true if each input is a side, or several.
 fn is_each_a_side(job: &Job) -> bool {
     let mut is_side = vec![false; job.inputs.len()];
     for &input in &job.sides {

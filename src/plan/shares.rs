@@ -14,8 +14,8 @@ pub(super) const MOST_EIGHTHS: u64 = 3;
 /// The fraction of the memory for buffers that puts the answer in order.
 pub(super) const ORDER_SHARE: u64 = 8;
 
-/// The room in bytes for lines as long as the longest that is known: a buffer, and one that is twice as large while it
-/// grows.
+/// Returns the room in bytes for lines as long as the longest that is known: a buffer, and one that is twice as large
+/// while it grows.
 pub(super) fn long_room(job: &Job) -> u64 {
     job.longest_line_bytes.saturating_mul(2)
 }

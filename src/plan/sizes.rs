@@ -1,4 +1,4 @@
-//! How large the inputs of a job are: what all designs begin with.
+//! The sizes of the inputs of a job: what all designs begin with.
 //!
 //! *Owns:* [`SizedJob`], what they ask of a job, computed once. *Invariants:* all lists are in working order. *Cost:* a
 //! few words for each input.
@@ -26,13 +26,13 @@ pub(crate) struct SizedJob {
     pub(crate) sides: Sides,
     /// The size of each input as it is read, known or assumed.
     pub(super) read: Vec<Extent>,
-    /// What is kept of each input, known or assumed: its lines, or only the keys of its records.
+    /// The size of what is kept of each input, known or assumed: its lines, or only the keys of its records.
     pub(super) kept: Vec<Extent>,
-    /// How many lines of each input are different, as far as samples show it. All lines of an input count where a
-    /// sample shows no repeats; and those of all inputs where one is a pipe, because a set that turns out too large can
-    /// then not be given up for another strategy.
+    /// The different lines of each input, as far as samples show them. All lines of an input count where a sample
+    /// shows no repeats. All lines of all inputs count where one is a pipe, because a set that turns out too large
+    /// can then not be given up for another strategy.
     pub(super) distinct: Vec<Distinct>,
-    /// What the formulas take from these.
+    /// The sizes that the formulas use.
     pub(super) sizes: Sizes,
     /// The layout for scanning.
     pub(super) scan: Layout,
@@ -66,12 +66,12 @@ impl SizedJob {
         })
     }
 
-    /// What the caller wants of the lines.
+    /// Returns what the caller wants of the lines.
     pub(crate) fn rule(&self) -> &Rule {
         self.sides.rule()
     }
 
-    /// Numbers the inputs as the caller does, from 1: a file that was given twice by its first place.
+    /// Numbers the inputs as the caller does, from 1: a file that was given twice by the first time.
     pub(super) fn numbers(&self) -> Vec<u32> {
         let mut numbers = vec![0; self.order.len()];
         for (side, &index) in self.job.sides.iter().enumerate().rev() {
@@ -80,19 +80,20 @@ impl SizedJob {
         self.order.iter().map(|&index| numbers[index]).collect()
     }
 
-    /// What a set of the lines of `extent` takes, in bytes, as if no line repeated, with what it keeps of each line.
+    /// Estimates the memory of a set of the lines of `extent`, in bytes, as if no line repeated, with what it keeps
+    /// of each line.
     pub(super) fn set_bytes(&self, extent: Extent) -> u64 {
         extent.set_bytes() + self.tally_bytes(extent)
     }
 
-    /// What a set keeps beside the lines of `extent`, in bytes, with room to grow as the lines have.
+    /// Estimates what a set keeps beside the lines of `extent`, in bytes, with room to grow as the lines have.
     pub(super) fn tally_bytes(&self, extent: Extent) -> u64 {
         let words = self.rule().kept().words() as u64;
         extent.lines.saturating_mul(10 * words)
     }
 }
 
-/// True if a run cannot be planned again when a line turns out too long.
+/// Returns true if a run cannot be planned again when a line turns out too long.
 fn plans_once(job: &Job, rule: &Rule) -> bool {
     // A pipe can neither be sampled nor read again.
     let has_stream = job.inputs.iter().any(|shape| shape.bytes.is_none());
@@ -102,7 +103,7 @@ fn plans_once(job: &Job, rule: &Rule) -> bool {
     has_stream || answers_early || rule.repeats() && rule.in_first()
 }
 
-/// The inputs of `job` in working order.
+/// Puts the inputs of `job` in working order.
 fn order(job: &Job, rule: &Rule) -> Vec<usize> {
     let inputs = &job.inputs;
     let mut order: Vec<usize> = (0..inputs.len()).collect();
@@ -112,7 +113,7 @@ fn order(job: &Job, rule: &Rule) -> Vec<usize> {
     order
 }
 
-/// Which of the sides each input is.
+/// Makes the sides of the inputs: which of the sides each input is.
 fn sides(job: &Job, rule: Rule, order: &[usize]) -> Sides {
     let mut places = vec![0; order.len()];
     for (place, &index) in order.iter().enumerate() {
@@ -125,7 +126,7 @@ fn sides(job: &Job, rule: Rule, order: &[usize]) -> Sides {
     Sides::new(rule, (1..).zip(&job.sides).map(turn).collect())
 }
 
-/// How many lines of each input in this order are different; `kept` has their sizes.
+/// Lists the different lines of each input in this order; `kept` has their sizes.
 fn distinct(job: &Job, order: &[usize], kept: &[Extent]) -> Vec<Distinct> {
     let can_restart = job.inputs.iter().all(|shape| shape.bytes.is_some());
     let distinct = |(&index, size): (&usize, &Extent)| {
@@ -137,7 +138,7 @@ fn distinct(job: &Job, order: &[usize], kept: &[Extent]) -> Vec<Distinct> {
     order.iter().zip(kept).map(distinct).collect()
 }
 
-/// The different lines of `inputs`, if no line is in two of them.
+/// Adds up the different lines of `inputs`, as if no line were in two of them.
 pub(super) fn all_distinct(inputs: &[Distinct]) -> Distinct {
     let none = Distinct::default();
     inputs.iter().copied().fold(none, Distinct::and)
@@ -151,17 +152,17 @@ pub(super) struct Sizes {
     pub(super) build: Extent,
     /// The inputs that this is: the first so many.
     pub(super) building: usize,
-    /// Where repeats of the first input are kept: how many of the others tell which of its lines may be selected. All
-    /// others of a difference, one of an intersection.
+    /// The other inputs that determine which lines of the first may be selected, where repeats of the first are kept:
+    /// all others of a difference, one of an intersection.
     pub(super) telling: usize,
-    /// What the set of `memory` has: the different lines of the build side, or where repeats are kept, of the inputs
-    /// that are held against the first.
+    /// The lines in the set of `memory`: the different lines of the build side, or where repeats are kept, of the
+    /// inputs that are held against the first.
     pub(super) of_set: Extent,
     /// The different lines of each input, all together, as far as samples show them.
     pub(super) distinct: Extent,
     /// The share of all lines that repeat another line of the same input, 0..1, as far as samples show it.
     pub(super) repeats: f64,
-    /// What is kept of all inputs, at most 16 times `MOST` bytes and lines.
+    /// The sum of what is kept of all inputs, at most 16 times `MOST` bytes and lines.
     pub(super) total: Extent,
     /// The input that is worked on last: the largest, or one of unknown size.
     pub(super) last: Extent,

@@ -2,8 +2,7 @@
 //!
 //! *Owns:* the order in which `auto` considers them, and which of them are exact.
 
-/// How the common lines are found. The table in the [crate page](crate) says what each reads and
-/// writes.
+/// The ways to find the common lines. The table in the [crate page](crate) says what each reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -23,7 +22,7 @@ impl Strategy {
     /// All strategies, in the order in which `auto` considers them.
     pub const ALL: [Self; 4] = [Self::Memory, Self::Bloom, Self::Sieve, Self::Partition];
 
-    /// The name that options and statistics use.
+    /// Returns the name that options and statistics use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -33,7 +32,7 @@ impl Strategy {
         }
     }
 
-    /// Whether every line of the result was compared byte by byte.
+    /// Returns true if every line of the result was compared byte by byte.
     pub fn is_exact(self) -> bool {
         self != Self::Bloom
     }

@@ -1,4 +1,4 @@
-//! Where the key is in the records of one file.
+//! The place of the key in the records of one file.
 //!
 //! *Owns:* [`Columns`], made from [`Keys`] and, where fields have names, the header of the file; and taking the key out
 //! of a record. *Invariants:* a key is a field that can be written: quotes stay where it needs them. *Cost:* no memory
@@ -8,40 +8,40 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::record::json::MOST_BUILT_BYTES;
-use crate::record::{Bad, Dialect, Field, Keys, PassedOver, Syntax, csv, delimited, json};
+use crate::record::{Bad, Dialect, Field, Keys, PassedOver, Syntax, csv, delimited_values, json};
 
 /// The key of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Key<'r> {
     /// A piece of the record.
     Piece(&'r [u8]),
-    /// What was appended to the buffer for keys that are built.
+    /// The bytes that were appended to the buffer for keys that are built.
     Built(Range<usize>),
 }
 
-/// Where the fields of a key are in a file.
+/// The places of the fields of a key in the records of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Columns {
     syntax: Syntax,
-    /// As the caller called the fields, in the order of the key.
+    /// The fields in the words of the caller, in the order of the key.
     names: Vec<Field>,
-    /// Of fields that have numbers: these, from 0, ascending.
+    /// The numbers of fields that have numbers: from 0, ascending.
     places: Vec<u32>,
-    /// For each of the places, where it comes in the key.
+    /// The index in the key of each of the places.
     order: Vec<usize>,
-    /// Of fields of objects: where each is, in the order of the key.
+    /// The paths of fields of objects, in the order of the key.
     paths: Vec<json::Path>,
     ignores_case: bool,
     trims: bool,
     /// The lines of a text that are no records.
     passed_over: PassedOver,
-    /// Whether the number of a row and a tab stand before each record.
+    /// True if the number of a row and a tab stand before each record.
     has_row_numbers: bool,
 }
 
 impl Columns {
-    /// The columns of a file of the input with `number` whose fields have these numbers, from 0; as many as the key
-    /// has. For objects none.
+    /// Makes the columns of a file of the input with `number` whose fields have these numbers, from 0; as many as the
+    /// key has. For objects none.
     pub(super) fn new(keys: &Keys, number: u32, numbers: &[u32]) -> Self {
         let names = match keys.syntax {
             // The fields are those of Parquet files; of a text a line is the key.
@@ -67,8 +67,8 @@ impl Columns {
         }
     }
 
-    /// The columns of a Parquet file of the input with `number`: what is read of it are the `count` fields of the key,
-    /// in their order.
+    /// Makes the columns of a Parquet file of the input with `number`: what is read of it are the `count` fields of
+    /// the key, in their order.
     pub(crate) fn of_table(keys: &Keys, number: u32, count: usize) -> Self {
         let places: Vec<u32> = match keys.syntax {
             Syntax::Delimited(_) | Syntax::Csv(_) => (0..count as u32).collect(),
@@ -85,24 +85,24 @@ impl Columns {
         }
     }
 
-    /// Whether the number of a row stands before each record.
+    /// Returns true if the number of a row stands before each record.
     pub(crate) fn has_row_numbers(&self) -> bool {
         self.has_row_numbers
     }
 
-    /// How the caller calls the field at this place of the key.
+    /// Returns the caller's name for the field at this place of the key.
     pub(super) fn name(&self, place: usize) -> String {
         self.names
             .get(place)
             .map_or_else(String::new, Field::to_string)
     }
 
-    /// Whether the caller gave this number for a field.
+    /// Returns true if the caller gave this number for a field.
     pub(super) fn has_number(&self, number: u32) -> bool {
         self.names.contains(&Field::Number(number))
     }
 
-    /// The same for fields that are written as they are: the names in a header.
+    /// Takes fields as they are written: the names in a header.
     pub(crate) fn as_written(&self) -> Self {
         Self {
             ignores_case: false,
@@ -121,28 +121,29 @@ impl Columns {
         }
     }
 
-    /// Whether a CR at the end of a record is no part of a field.
+    /// Returns true if a CR at the end of a record is no part of a field.
     pub(crate) fn ignores_cr(&self) -> bool {
         let has_line_ends = matches!(self.syntax, Syntax::Csv(_) | Syntax::JsonLines);
         has_line_ends && !self.names.is_empty()
     }
 
-    /// Whether each key is made anew; else a key is a piece of its record, but for some that have quotes or escapes.
+    /// Returns true if each key is made anew; else a key is a piece of its record, but for some that have quotes or
+    /// escapes.
     fn changes(&self) -> bool {
         self.ignores_case || self.trims || self.names.len() > 1
     }
 
-    /// True if fields are compared; else all of a line is.
+    /// Returns true if fields are compared; else all of a line is.
     pub(crate) fn has_fields(&self) -> bool {
         !self.names.is_empty()
     }
 
-    /// The lines of a text that are no records.
+    /// Returns the lines of a text that are no records.
     pub(crate) fn passed_over(&self) -> PassedOver {
         self.passed_over
     }
 
-    /// The key of `record`, which has no terminator. A key that is not a piece of it is appended to `built`.
+    /// Finds the key of `record`, which has no terminator. A key that is not a piece of it is appended to `built`.
     ///
     /// # Errors
     /// Why the record has none. `built` may have grown then.
@@ -172,7 +173,9 @@ impl Columns {
             Syntax::Whole => return Ok(Key::Piece(record)),
             Syntax::Delimited(delimiter) if !self.changes() => {
                 let mut key = record;
-                delimited::for_fields(record, delimiter, &self.places, |_, field| key = field)?;
+                delimited_values::for_fields(record, delimiter, &self.places, |_, field| {
+                    key = field;
+                })?;
                 return Ok(Key::Piece(key));
             }
             Syntax::Csv(dialect) if !self.changes() => {
@@ -188,7 +191,7 @@ impl Columns {
             }
             Syntax::Delimited(delimiter) => {
                 let mut fields = vec![&[][..]; self.places.len()];
-                delimited::for_fields(record, delimiter, &self.places, |index, field| {
+                delimited_values::for_fields(record, delimiter, &self.places, |index, field| {
                     fields[self.order[index]] = field;
                 })?;
                 self.build(&fields, built)?;
@@ -212,7 +215,7 @@ impl Columns {
         Ok(Key::Built(start..built.len()))
     }
 
-    /// The key of a record whose only field does not stand in it as a key is written.
+    /// Writes the key of a record whose only field does not stand in it as a key is written.
     #[cold]
     fn written_anew<'r>(
         &self,
@@ -234,7 +237,7 @@ impl Columns {
         Ok(Key::Built(start..built.len()))
     }
 
-    /// The key that is all of the record, as it stands in the file. Quotes are checked: one that is out of place may
+    /// Takes all of the record as its key, as it stands in the file. Quotes are checked: one that is out of place may
     /// have moved the ends of records.
     fn whole<'r>(&self, record: &'r [u8], built: &mut Vec<u8>) -> Result<Key<'r>, Bad> {
         let start = built.len();
@@ -280,8 +283,8 @@ impl Columns {
         Ok(())
     }
 
-    /// A field in the case in which it is compared. A letter that is the delimiter of several fields without quotes
-    /// stays a capital: no field has the small one, and it would pass for the end of a field.
+    /// Puts a field into the case in which it is compared. A letter that is the delimiter of several fields without
+    /// quotes stays a capital: no field has the small one, and it would pass for the end of a field.
     fn folded<'t>(&self, field: &'t [u8]) -> Cow<'t, [u8]> {
         if !self.ignores_case {
             return Cow::Borrowed(field);
@@ -297,7 +300,7 @@ impl Columns {
         Cow::Owned(folded)
     }
 
-    /// The key of an object: its only field as text, several of them as a list of texts.
+    /// Makes the key of an object: its only field as text, several of them as a list of texts.
     fn of_object<'r>(&self, record: &'r [u8], built: &mut Vec<u8>) -> Result<Key<'r>, Bad> {
         let start = built.len();
         let is_list = self.paths.len() > 1;
@@ -350,17 +353,17 @@ impl Columns {
     }
 }
 
-/// A record without the number of its row, which a tab ends.
+/// Leaves out the number of the row, which a tab ends, from a record.
 fn behind_number(record: &[u8]) -> &[u8] {
     memchr::memchr(b'\t', record).map_or(record, |tab| &record[tab + 1..])
 }
 
-/// A record without the CR at its end, which belongs to the line end.
+/// Leaves out the CR at the end of a record, which belongs to the line end.
 fn without_cr(record: &[u8]) -> &[u8] {
     record.strip_suffix(b"\r").unwrap_or(record)
 }
 
-/// A field without the blanks and tabs around it.
+/// Leaves out the blanks and tabs around a field.
 pub(super) fn trim(field: &[u8]) -> &[u8] {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let start = field

@@ -56,12 +56,13 @@ impl Dialect {
         Closing::Beyond(bytes.len())
     }
 
-    /// The way in which keys are written, without escapes: so they are the same, whatever they were read from.
+    /// Returns the way in which keys are written, without escapes: so they are the same, whatever they were read
+    /// from.
     pub(super) const fn of_keys(self) -> Self {
         Self::new(self.delimiter)
     }
 
-    /// True if a field with this text is only a field between quotes. A CR alone needs none.
+    /// Returns true if a field with this text is only a field between quotes. A CR alone needs none.
     fn needs_quotes(self, text: &[u8]) -> bool {
         let has = |byte| memchr::memchr(byte, text).is_some();
         memchr::memchr3(b'\n', self.delimiter, b'"', text).is_some() || self.escape.is_some_and(has)
@@ -82,7 +83,7 @@ pub(crate) enum Closing {
     Beyond(usize),
 }
 
-/// As [`Dialect::closing_quote`], where a quote behind an escape closes nothing.
+/// Works as [`Dialect::closing_quote`], where a quote behind an escape closes nothing.
 #[inline(never)]
 fn closing_quote_among_escapes(bytes: &[u8], from: usize, escape: u8, is_all: bool) -> Closing {
     let (mut at, mut is_plain) = (from, true);
@@ -107,19 +108,19 @@ fn closing_quote_among_escapes(bytes: &[u8], from: usize, escape: u8, is_all: bo
 pub(super) struct RawField<'r> {
     /// Its bytes; of a quoted field those between the quotes.
     content: &'r [u8],
-    /// The same with the quotes.
+    /// The bytes with the quotes, of a quoted field.
     quoted: Option<&'r [u8]>,
     /// True if the bytes are what the field says: there are no escapes, and no quotes that stand for others.
     is_plain: bool,
 }
 
 impl<'r> RawField<'r> {
-    /// Its bytes as they stand in the record, without the quotes around it.
+    /// Counts its bytes as they stand in the record, without the quotes around it.
     pub(super) fn bytes(&self) -> usize {
         self.content.len()
     }
 
-    /// What the field says: without the quotes around it, one quote for two, and without escapes.
+    /// Returns the text of the field: without the quotes around it, one quote for two, and without escapes.
     pub(super) fn text(&self, dialect: Dialect) -> Cow<'r, [u8]> {
         if self.is_plain {
             return Cow::Borrowed(self.content);
@@ -140,8 +141,8 @@ impl<'r> RawField<'r> {
         Cow::Owned(text)
     }
 
-    /// The one way to write the field, if it stands so in the record: with quotes where it needs them, and without
-    /// where not. `None` where it has to be written anew.
+    /// Returns the one way to write the field, if it stands so in the record: with quotes where it needs them, and
+    /// without where not. `None` where it has to be written anew.
     #[inline]
     pub(super) fn written(&self, dialect: Dialect) -> Option<&'r [u8]> {
         match self.is_plain {
@@ -204,7 +205,7 @@ pub(super) fn for_fields<'r>(
     Ok(())
 }
 
-/// All fields of a record.
+/// Splits a record into its fields.
 ///
 /// # Errors
 /// What is wrong with the quotes.
@@ -218,7 +219,8 @@ pub(super) fn fields(record: &[u8], dialect: Dialect) -> Result<Vec<RawField<'_>
     Ok(fields)
 }
 
-/// The first field of `record`, and what stands behind the delimiter that ends it: `None` if it is the last.
+/// Splits off the first field of `record` from what stands behind the delimiter that ends it: `None` if it is the
+/// last.
 #[inline]
 fn first(record: &[u8], dialect: Dialect) -> Result<(RawField<'_>, Option<&[u8]>), Bad> {
     if record.first() == Some(&b'"') {
@@ -256,7 +258,7 @@ fn first_escaped(record: &[u8], delimiter: u8, escape: u8) -> (Option<usize>, bo
     }
 }
 
-/// As [`first`], of a record that begins with a quote.
+/// Works as [`first`], for a record that begins with a quote.
 #[inline]
 fn first_quoted(record: &[u8], dialect: Dialect) -> Result<(RawField<'_>, Option<&[u8]>), Bad> {
     let Closing::At { at: end, is_plain } = dialect.closing_quote(record, 1, true) else {

@@ -71,7 +71,7 @@ impl Field {
         }
     }
 
-    /// The names that lead to it in objects.
+    /// Splits it into the names that lead to it in objects.
     pub(crate) fn path(&self) -> Vec<String> {
         let text = self.to_string();
         // No dot is lost: each either parts two names or belongs to one.

@@ -1,4 +1,4 @@
-//! What decides the bytes of a key, beside where it is in its record.
+//! The form of a key: all that decides its bytes beside its place in the record.
 //!
 //! *Owns:* [`KeyForm`], which a stored filter keeps. *Invariants:* keys of forms that agree can be equal; of other
 //! forms they are not comparable. A line and a single field of any syntax are written alike, so they agree. *Cost:*
@@ -20,9 +20,9 @@ pub enum Joined {
 /// The form of keys that are made of the fields of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KeyForm {
-    /// Whether they are compared without regard to the case of ASCII letters.
+    /// True if they are compared without regard to the case of ASCII letters.
     pub ignores_case: bool,
-    /// Whether blanks and tabs at both ends of each field are left out.
+    /// True if blanks and tabs at both ends of each field are left out.
     pub trims: bool,
     /// Number of fields of a key; 0 where a key is a whole line, and in files of versions that did not record it.
     pub fields: u32,
@@ -31,7 +31,8 @@ pub struct KeyForm {
 }
 
 impl KeyForm {
-    /// The same where several fields are joined, and nothing else is.
+    /// Makes the form consistent: only two fields or more have a delimiter that joins them; else there is one field
+    /// at most, and no delimiter.
     pub(crate) fn consistent(self) -> Self {
         match (self.fields, self.joined) {
             (2.., Some(_)) => self,
@@ -43,8 +44,8 @@ impl KeyForm {
         }
     }
 
-    /// True if keys of `asked` can be equal to keys of this form, as far as their fields go: a line can be equal to a
-    /// key of one field.
+    /// Returns true if keys of `asked` can be equal to keys of this form, as far as their fields go: a line can be
+    /// equal to a key of one field.
     pub(crate) fn has_fields_of(self, asked: Self) -> bool {
         match self.fields {
             0 | 1 => asked.fields <= 1,
@@ -63,7 +64,7 @@ impl KeyForm {
         (!other.has_fields_of(self)).then_some("the fields of their keys (`keys`)")
     }
 
-    /// The option that makes keys of `asked` such as these; `None` where they agree.
+    /// Returns the option that makes keys of `asked` such as these; `None` where they agree.
     pub(crate) fn advice(self, asked: Self) -> Option<String> {
         let option = |option: &str, is_wanted: bool| {
             Some(if is_wanted {
@@ -95,7 +96,7 @@ impl KeyForm {
         })
     }
 
-    /// The options that join fields so; empty where none are.
+    /// Returns the options that join fields so; empty where none are.
     pub fn joined_options(self) -> String {
         let delimiter =
             |delimiter: u8| format!("`delimiter` '{}'", char::from(delimiter).escape_default());
@@ -111,7 +112,7 @@ impl KeyForm {
 }
 
 impl Keys {
-    /// The form of the keys.
+    /// Returns the form of the keys.
     pub fn form(&self) -> KeyForm {
         let own = self.fields_of.iter().map(|(_, fields)| fields.len());
         // All inputs have as many, or none that is a key of its own.

@@ -15,29 +15,29 @@ use crate::record::{Columns, Field, Keys, Syntax, csv};
 pub(crate) const MOST_HEADER_BYTES: usize = 64 << 10;
 /// The most names that a message has.
 pub(crate) const MOST_SHOWN: usize = 20;
-/// What some programs put before a text in UTF-8.
+/// The bytes that some programs put before a text in UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The first record of a file, which names its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// As it stands in the file, without its terminator.
+    /// The record as it stands in the file, without its terminator.
     pub(crate) record: Vec<u8>,
 }
 
 impl Header {
-    /// The fields: the record without a CR at its end and a byte order mark before it.
+    /// Returns the fields: the record without a CR at its end and a byte order mark before it.
     pub(crate) fn fields(&self) -> &[u8] {
         let record = self.record.strip_suffix(b"\r").unwrap_or(&self.record);
         record.strip_prefix(BYTE_ORDER_MARK).unwrap_or(record)
     }
 
-    /// The delimiter that the record is a note about, as Excel takes one: `sep=;`.
+    /// Returns the delimiter that the record is a note about, as Excel takes one: `sep=;`.
     fn noted_delimiter(&self) -> Option<u8> {
         noted_delimiter(self.fields())
     }
 
-    /// What each field is called.
+    /// Lists the names of the fields.
     ///
     /// # Errors
     /// [`Error::Usage`] where quotes are out of place.
@@ -66,7 +66,7 @@ impl Header {
 }
 
 impl Keys {
-    /// Where the key is in the file `path` of the input with `number`, from 1, that has this header.
+    /// Finds the key in the file `path` of the input with `number`, from 1, that has this header.
     ///
     /// # Errors
     /// [`Error::Usage`] for a name that the header has not, or has twice, and for a name without a header.
@@ -113,7 +113,7 @@ impl Keys {
         Ok(Columns::new(self, number, &places))
     }
 
-    /// The number, from 0, of the field that is called `name`.
+    /// Finds the field that is called `name`, by its number from 0.
     ///
     /// # Errors
     /// [`Error::Usage`] where there is none, or more than one.
@@ -134,7 +134,7 @@ impl Keys {
         }
     }
 
-    /// A name as it is compared with others: by the rules for keys.
+    /// Folds a name, to compare it with others by the rules for keys.
     pub(crate) fn folded_name<'n>(&self, name: &'n [u8]) -> Cow<'n, [u8]> {
         let name = if self.trims { trim(name) } else { name };
         if self.ignores_case {
@@ -145,11 +145,11 @@ impl Keys {
     }
 }
 
-/// Whether a field is the one that is meant.
+/// A test for the field that is meant.
 type IsMeant<'k> = Box<dyn Fn(&[u8]) -> bool + 'k>;
 
-/// The ways to look for `name`, in their order: just so; between quotes, which have no meaning to a delimiter alone;
-/// and by the rules for comparing keys.
+/// Lists the ways to look for `name`, in their order: just so; between quotes, which have no meaning to a delimiter
+/// alone; and by the rules for comparing keys.
 fn names_to_try<'k>(keys: &'k Keys, name: &'k str) -> [IsMeant<'k>; 3] {
     let between_quotes = matches!(keys.syntax, Syntax::Delimited(_)).then(|| format!("\"{name}\""));
     [
@@ -163,7 +163,7 @@ fn names_to_try<'k>(keys: &'k Keys, name: &'k str) -> [IsMeant<'k>; 3] {
     ]
 }
 
-/// The error for a name that the header has not.
+/// Makes the error for a name that the header has not.
 fn not_found(name: &str, names: &[Vec<u8>], header: &Header, path: &Path) -> Error {
     if let Some(noted) = header.noted_delimiter() {
         return Error::usage(
@@ -208,7 +208,7 @@ pub(crate) fn shown(names: &[impl AsRef<[u8]>]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// The delimiter that `record`, the first of a file, is a note about: `sep=;`.
+/// Returns the delimiter that `record`, the first of a file, is a note about: `sep=;`.
 pub(crate) fn noted_delimiter(record: &[u8]) -> Option<u8> {
     match record.strip_prefix(b"sep=")? {
         &[delimiter] | &[delimiter, b'\r'] => Some(delimiter),
@@ -216,7 +216,7 @@ pub(crate) fn noted_delimiter(record: &[u8]) -> Option<u8> {
     }
 }
 
-/// The usual delimiter that `record` has around a field with this name.
+/// Finds the usual delimiter that `record` has around a field with this name.
 fn other_delimiter(name: &str, record: &[u8]) -> Option<u8> {
     let has_name = |&delimiter: &u8| {
         let mut fields = record.split(|&byte| byte == delimiter);
@@ -235,7 +235,7 @@ fn other_delimiter(name: &str, record: &[u8]) -> Option<u8> {
         .find(has_name)
 }
 
-/// The option for fields that this byte separates.
+/// Returns the option for fields that this byte separates.
 fn option_for(delimiter: u8) -> String {
     match delimiter {
         b',' => "`Syntax::Csv` without `delimiter`".into(),

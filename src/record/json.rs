@@ -16,7 +16,7 @@ use crate::record::Field;
 /// The most bytes of a key that is no piece of its record: 256 KiB.
 pub(super) const MOST_BUILT_BYTES: usize = 256 << 10;
 
-/// What stands at a path.
+/// A value at a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Value<'r> {
     /// Text, without the escapes.
@@ -50,14 +50,15 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// The way to `field`: the dots in its name lead into objects where the object has no field of just that name.
+    /// Makes the path of `field`: the dots in its name lead into objects where the object has no field of just that
+    /// name.
     pub(super) fn new(field: &Field) -> Self {
         let names = field.path();
         let plain = (names.len() > 1).then(|| names.join("."));
         Self { names, plain }
     }
 
-    /// The way to `field` where dots have no meaning.
+    /// Makes the path of `field` where dots have no meaning.
     pub(super) fn plain(field: &Field) -> Self {
         Self {
             names: vec![field.plain_name()],
@@ -66,7 +67,7 @@ impl Path {
     }
 }
 
-/// What `record` has at `path`; `Ok(None)` where it has nothing there, or null.
+/// Finds the value that `record` has at `path`; `Ok(None)` where it has nothing there, or null.
 ///
 /// # Errors
 /// Where it is no JSON object, or the text there has no characters.
@@ -101,10 +102,10 @@ fn raw_value<'r>(record: &'r [u8], path: &Path) -> Result<Option<&'r RawValue>, 
     Ok(raw)
 }
 
-/// Why `record` is no object, where the reader failed with `error`.
+/// Says why `record` is no object, where the reader failed with `error`.
 #[cold]
 fn fault(record: &[u8], error: &serde_json::Error) -> Fault {
-    /// As Python writes what is not finite.
+    /// The numbers that are not finite, as Python writes them.
     const WORDS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
     // The reader stops behind the first byte of it, or behind the second of what has a sign.
     let last = error.column();
@@ -115,7 +116,7 @@ fn fault(record: &[u8], error: &serde_json::Error) -> Fault {
     place.map_or(Fault::NotJson, Fault::NotFinite)
 }
 
-/// A JSON string without its quotes and escapes; `None` of one with escapes that is too long for a copy.
+/// Reads a JSON string without its quotes and escapes; `None` of one with escapes that is too long for a copy.
 fn text(raw: &str) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
     match raw.get(1..raw.len() - 1) {
         Some(plain) if !plain.contains('\\') => Ok(Some(Cow::Borrowed(plain))),
@@ -124,7 +125,7 @@ fn text(raw: &str) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
     }
 }
 
-/// Reads an object, and in it the value at a path of at least one name.
+/// A reader of an object, and in it of the value at a path of at least one name.
 struct Object<'p> {
     names: &'p [String],
     /// A field with this name comes first.
@@ -183,7 +184,7 @@ impl<'r> Visitor<'r> for Object<'_> {
     }
 }
 
-/// What the name of a field is.
+/// The meaning of a field's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Named {
     /// The first name of the path.
@@ -193,7 +194,7 @@ enum Named {
     Other,
 }
 
-/// Compares a name without a copy.
+/// A comparison of a name that makes no copy.
 struct Which<'p> {
     name: &'p str,
     plain: Option<&'p str>,
@@ -225,7 +226,7 @@ impl Visitor<'_> for Which<'_> {
     }
 }
 
-/// Whether a text would be taken for two lines, or for a text in quotes, if it were written as it is.
+/// Returns true if a text would be taken for two lines, or for a text in quotes, if it were written as it is.
 pub(super) fn needs_quotes(text: &str) -> bool {
     text.starts_with('"') || memchr::memchr3(b'\n', b'\r', 0, text.as_bytes()).is_some()
 }

@@ -22,12 +22,12 @@
 
 mod columns;
 mod csv;
-mod delimited;
+mod delimited_values;
 mod field;
 mod form;
 mod header;
 mod json;
-mod passed_over;
+mod passed_over_lines;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "parquet")]
@@ -41,13 +41,13 @@ pub use form::{Joined, KeyForm};
 pub(crate) use header::{BYTE_ORDER_MARK, Header, MOST_HEADER_BYTES, noted_delimiter};
 #[cfg(feature = "parquet")]
 pub(crate) use header::{MOST_SHOWN, shown as shown_names};
-pub(crate) use passed_over::PassedOver;
+pub(crate) use passed_over_lines::PassedOver;
 #[cfg(feature = "parquet")]
 pub(crate) use writing::{Unwritable, Writing};
 
 use crate::error::{Error, Result};
 
-/// How fields stand in a record.
+/// The ways in which fields stand in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Syntax {
@@ -63,7 +63,7 @@ pub enum Syntax {
     JsonLines,
 }
 
-/// What becomes of a record that has no key: a field is missing, one is damaged by its quotes, it is no JSON object.
+/// The treatment of a record that has no key: a field is missing, one is damaged by its quotes, it is no JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum BadRecords {
@@ -74,7 +74,7 @@ pub enum BadRecords {
     Skip,
 }
 
-/// Which part of a record is its key, and how keys are compared.
+/// The part of a record that is its key, and the rules by which keys are compared.
 ///
 /// ```
 /// use outset::{Dialect, Keys, Syntax};
@@ -92,47 +92,47 @@ pub enum BadRecords {
     reason = "each is a wish of its own, and all go together"
 )]
 pub struct Keys {
-    /// How fields stand in a record.
+    /// The way in which fields stand in a record.
     pub syntax: Syntax,
     /// The fields of the key, in their order; none for all of the record.
     pub fields: Vec<Field>,
     /// The fields of those inputs that have them elsewhere: the number of an input, from 1, and its fields.
     pub fields_of: Vec<(u32, Vec<Field>)>,
-    /// Whether the first record of each file names its fields. It is no record itself.
+    /// True if the first record of each file names its fields. It is no record itself.
     pub has_header: bool,
-    /// The same for those inputs that differ: the number of an input, from 1, and whether its files have headers.
+    /// The inputs that differ in that: the number of an input, from 1, and true if its files have headers.
     pub headers_of: Vec<(u32, bool)>,
-    /// Whether keys are compared without regard to the case of ASCII letters.
+    /// True if keys are compared without regard to the case of ASCII letters.
     pub ignores_case: bool,
-    /// Whether blanks and tabs at both ends of each field are left out of the key.
+    /// True if blanks and tabs at both ends of each field are left out of the key.
     pub trims: bool,
-    /// What becomes of records without a key.
+    /// The treatment of records without a key.
     pub bad_records: BadRecords,
     /// The byte that begins a line which is no record, but a comment. Such lines are passed over and counted.
     pub comment: Option<u8>,
-    /// Whether the records of the first input, a Parquet file, are the numbers of its rows, from 0.
+    /// True if the records of the first input, a Parquet file, are the numbers of its rows, from 0.
     pub row_numbers: bool,
 }
 
 impl Keys {
-    /// The fields of the input with this number, from 1.
+    /// Returns the fields of the input with this number, from 1.
     pub(crate) fn fields_of(&self, number: u32) -> &[Field] {
         let own = self.fields_of.iter().find(|(input, _)| *input == number);
         own.map_or(&self.fields, |(_, fields)| fields)
     }
 
-    /// Whether the first record of each file of the input with this number, from 1, names its fields.
+    /// Returns true if the first record of each file of the input with this number, from 1, names its fields.
     pub(crate) fn has_header_of(&self, number: u32) -> bool {
         let own = self.headers_of.iter().find(|(input, _)| *input == number);
         own.map_or(self.has_header, |&(_, has_header)| has_header)
     }
 
-    /// Whether any input has a header.
+    /// Returns true if any input has a header.
     pub(crate) fn has_headers(&self) -> bool {
         self.has_header || self.headers_of.iter().any(|&(_, has_header)| has_header)
     }
 
-    /// Whether records of the input with this number, from 1, are the numbers of rows.
+    /// Returns true if records of the input with this number, from 1, are the numbers of rows.
     pub(crate) fn numbers_rows_of(&self, number: u32) -> bool {
         self.row_numbers && number == 1
     }
@@ -214,7 +214,7 @@ impl Keys {
         Ok(())
     }
 
-    /// The quotes of records that may have line ends in them.
+    /// Returns the quotes of records that may have line ends in them.
     pub(crate) fn quotes(&self) -> Option<Dialect> {
         match self.syntax {
             Syntax::Csv(dialect) => Some(dialect),
@@ -270,14 +270,14 @@ pub(crate) enum Bad {
     NoCharacter(usize),
     /// The object has no field with the name at this place of the key, or null in it.
     NoField(usize),
-    /// What the object has there is an object or a list.
+    /// The value of the object there is an object or a list.
     NoValue(usize),
     /// The key must be copied, and is too long for that.
     LongKey,
 }
 
 impl Bad {
-    /// What is wrong, and what helps, for a message about a record of these columns.
+    /// Says what is wrong, and what helps, for a message about a record of these columns.
     pub(crate) fn describe(self, columns: &Columns) -> (String, &'static str) {
         const OR_SKIP: &str = "correct it, or leave such records out with `BadRecords::Skip`";
         const OR_NAME: &str = "correct it, leave such records out with `BadRecords::Skip`, or, if the number is a name \

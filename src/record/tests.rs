@@ -4,7 +4,7 @@
 
 use super::*;
 
-/// The key of a record, or why it has none.
+/// Returns the key of a record, or why it has none.
 fn key(keys: &Keys, numbers: &[u32], record: &str) -> Result<String, Bad> {
     let columns = Columns::new(keys, 1, numbers);
     let mut built = b"kept".to_vec();

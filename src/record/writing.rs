@@ -5,12 +5,12 @@
 
 use crate::record::{Field, Syntax, csv, json};
 
-/// How the fields of a key become a record.
+/// The form in which the fields of a key become a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Writing {
     syntax: Syntax,
     terminator: u8,
-    /// Of an object, what stands before each value.
+    /// The text before each value of an object.
     names: Vec<Vec<u8>>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) enum Unwritable {
 }
 
 impl Unwritable {
-    /// What is wrong, and what helps.
+    /// Says what is wrong, and what helps.
     pub(crate) fn describe(self) -> (&'static str, &'static str) {
         match self {
             Self::LineEnd => (

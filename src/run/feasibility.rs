@@ -15,7 +15,7 @@ use crate::size::display_at_least;
 use crate::temp::disk::{free_bytes, is_read_only};
 use crate::temp::places::no_directory;
 
-/// The plan of a job.
+/// Plans a job.
 ///
 /// # Errors
 /// As [`plan::plan`]; where address space is short, the advice says so.
@@ -115,7 +115,7 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
     Ok(())
 }
 
-/// The error for the set of `plan`, one of `job`, that was asked for, tried, and found too large.
+/// Makes the error for the set of `plan`, one of `job`, that was asked for, tried, and found too large.
 ///
 /// How much would do is not known, because lines that repeat take no room. Advised is what would do if no
 /// line did. Where the planner holds that the limit in force is enough for that, its sample has misled it,

@@ -11,7 +11,7 @@ use crate::plan::{Job, LEAST_USABLE_BYTES, least_for_any_plan};
 use crate::run::survey::{job_of_shapes, process_bytes, resident_bytes};
 use crate::size::{display_at_least, display_bytes, display_count};
 
-/// Counts the files that are listed for a run, and whether the memory limit has room for them.
+/// The files that are listed for a run, counted to find out whether the memory limit has room for them.
 #[derive(Debug)]
 pub struct Listing {
     /// A run without inputs.
@@ -26,7 +26,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// A listing for a run with these options, in a process that has not listed anything yet.
+    /// Begins a listing for a run with these options, in a process that has not listed anything yet.
     pub fn new(options: &Options) -> Self {
         let resident = resident_bytes(options);
         let job = job_of_shapes(Vec::new(), 0, resident, options);
@@ -50,7 +50,7 @@ impl Listing {
         self.fits()
     }
 
-    /// True if the limit has room for all that was counted.
+    /// Returns true if the limit has room for all that was counted.
     pub fn fits(&self) -> bool {
         self.process_bytes() <= self.most
     }

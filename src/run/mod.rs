@@ -33,39 +33,39 @@ use crate::sys::threads::Workers;
 use crate::temp::disk::free_bytes;
 use crate::temp::space::TempSpace;
 
-/// What the passes of one run share.
+/// The state that the passes of one run share.
 #[derive(Debug)]
 pub(crate) struct Run<'o> {
     pub(crate) options: &'o Options,
-    /// How memory is divided now: that of the plan, or of a revision.
+    /// The division of memory now: that of the plan, or of a revision.
     pub(crate) layout: Layout,
     /// Every buffer that grows with the input is reserved here. Its limit is the usable memory of the first
     /// layout and never changes.
     pub(crate) budget: MemoryBudget,
-    /// Grants the memory of decoders.
+    /// The budget that grants the memory of decoders.
     pub(crate) decoding: MemoryBudget,
     /// One key for all passes: filters and buckets of a run are made of the same hashes.
     pub(crate) hasher: LineHasher,
-    /// How many threads `work-N` a pass may start.
+    /// The threads `work-N` that a pass may start.
     pub(crate) workers: Workers,
-    /// Tells the spill blocks of this run from those of any other.
+    /// A random number by which the spill blocks of this run differ from those of any other.
     id: u64,
     /// The number of the next store of buckets, so that blocks of two stores differ.
     next_store: AtomicU64,
     /// Temporary files. Outlives the run, which may be one of several attempts.
     pub(crate) space: &'o TempSpace,
-    /// Locked for a moment at the end of a phase or a pass, never per line.
+    /// The facts for the statistics. Locked for a moment at the end of a phase or a pass, never per line.
     record: Mutex<Record>,
     /// Reservations for the bookkeeping of buckets that a revision has added.
     later_buckets: Vec<Reservation>,
 }
 
-/// What is noted for the statistics.
+/// The facts that are noted for the statistics.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Record {
     /// Phases that have ended, in the order of their ends.
     pub(crate) phases: Vec<PhaseStats>,
-    /// Written by the join.
+    /// The statistics of the join.
     pub(crate) buckets: BucketStats,
     /// The filter that was asked first, if one was built or given.
     pub(crate) filter: Option<FilterStats>,
@@ -119,18 +119,18 @@ impl<'o> Run<'o> {
         Ok(())
     }
 
-    /// What of the budget is reserved now, in bytes. Between two passes: the filters.
+    /// Returns the bytes of the budget that are reserved now. Between two passes: the filters.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.budget.limit_bytes() - self.budget.available_bytes()
     }
 
-    /// What of that is the bookkeeping of buckets, which stays until the run ends.
+    /// Returns the part of these bytes that is the bookkeeping of buckets, which stays until the run ends.
     pub(crate) fn bookkeeping_bytes(&self) -> u64 {
         self.later_buckets.iter().map(Reservation::bytes).sum()
     }
 
-    /// Temporary disk that may still be used, in bytes: what the cap leaves, and no more than is free unless
-    /// `--force` says to ignore that.
+    /// Returns the temporary disk that may still be used, in bytes: what the cap leaves, and no more than is free
+    /// unless `--force` says to ignore that.
     pub(crate) fn temp_bytes_left(&self) -> u64 {
         // Other runs that share the quota count towards the cap.
         let by_cap = self.space.left_bytes();
@@ -141,7 +141,7 @@ impl<'o> Run<'o> {
         }
     }
 
-    /// How a join reads buckets whose longest line has `longest_line` bytes.
+    /// Makes the rules by which a join reads buckets whose longest line has `longest_line` bytes.
     pub(crate) fn read_rules(&self, longest_line: u64) -> ReadRules<'o> {
         ReadRules {
             space: self.space,
@@ -151,14 +151,14 @@ impl<'o> Run<'o> {
         }
     }
 
-    /// The handle that stops this run, from another thread or a signal.
+    /// Returns the handle that stops this run, from another thread or a signal.
     pub(crate) fn interrupt(&self) -> &Interrupt {
         &self.options.interrupt
     }
 
-    /// The address of the first block in a new store of buckets on split level `level`. A reader compares all
-    /// parts of an address with those in a block's header: a block of another run, store or bucket is refused.
-    /// Any thread may call this: the join makes a store for each split.
+    /// Makes the address of the first block in a new store of buckets on split level `level`. A reader compares all
+    /// parts of an address with those in a block's header: a block of another run, store or bucket is refused. Any
+    /// thread may call this: the join makes a store for each split.
     pub(crate) fn new_store(&self, level: u32) -> Address {
         let store = self.next_store.fetch_add(1, Ordering::Relaxed) as u32;
         Address {
@@ -170,7 +170,7 @@ impl<'o> Run<'o> {
         }
     }
 
-    /// A pool for the blocks of this run's spill passes, in the layout in force. Its blocks are reserved as
+    /// Makes a pool for the blocks of this run's spill passes, in the layout in force. Its blocks are reserved as
     /// they are first needed.
     pub(crate) fn block_pool(&self) -> BlockPool {
         let layout = &self.layout;
@@ -182,7 +182,7 @@ impl<'o> Run<'o> {
         )
     }
 
-    /// Whether lines must be IPv4 addresses (`--key-type ipv4`).
+    /// Returns true if lines must be IPv4 addresses (`--key-type ipv4`).
     pub(crate) fn is_ipv4(&self) -> bool {
         self.options.key_type == KeyType::Ipv4
     }
@@ -215,7 +215,7 @@ impl<'o> Run<'o> {
         self.begin_step(0);
     }
 
-    /// Says of which step of the list the next phase is.
+    /// Notes the step of the list that the next phase is.
     pub(crate) fn begin_step(&self, step: usize) {
         self.record().next_step = Some(step);
     }
@@ -253,7 +253,7 @@ impl<'o> Run<'o> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the process has had of its memory so far.
+    /// Returns what the process has used of its memory so far.
     pub(crate) fn memory_stats(&self) -> MemoryStats {
         MemoryStats {
             limit_bytes: self.layout.memory_bytes,
@@ -261,7 +261,7 @@ impl<'o> Run<'o> {
         }
     }
 
-    /// What all attempts so far have had of the temporary disk.
+    /// Returns what all attempts so far have used of the temporary disk.
     pub(crate) fn temp_stats(&self) -> TempStats {
         let space = self.space.space_use();
         TempStats {
@@ -272,15 +272,15 @@ impl<'o> Run<'o> {
         }
     }
 
-    /// Bytes that were written to temporary files so far, by all attempts.
+    /// Returns the bytes that all attempts have written to temporary files so far.
     fn spilled_bytes(&self) -> u64 {
         self.space.space_use().written_bytes
     }
 }
 
-/// The directories for temporary files, at least one: those of the options, else `$TMPDIR`, else the current
-/// directory. Not `/tmp`, which is memory on some systems. (The command names the directory of its output
-/// before it comes to that.)
+/// Lists the directories for temporary files, at least one: those of the options, else `$TMPDIR`, else the current
+/// directory. Not `/tmp`, which is memory on some systems. (The command names the directory of its output before it
+/// comes to that.)
 pub(crate) fn temp_parents(options: &Options) -> Vec<std::path::PathBuf> {
     if !options.temp_dirs.is_empty() {
         return options.temp_dirs.clone();
@@ -302,7 +302,7 @@ pub(crate) struct Phase<'r> {
     /// Bytes of inputs, buckets or held blocks that were gone through.
     bytes_read: AtomicU64,
     lines: AtomicU64,
-    /// What the space had written when the phase began: the difference at its end is the phase's own.
+    /// The bytes that the space had written when the phase began: the difference at its end is the phase's own.
     spilled_before: u64,
 }
 

@@ -1,10 +1,11 @@
-//! What a plan is made from: samples of the inputs, limits of the machine, options of the caller.
+//! The facts that a plan is made from: samples of the inputs, limits of the machine, options of the caller.
 //!
 //! *Owns:* the [`Job`] of a run. *Invariants:* nothing is written, and of each input only a sample is read.
 //! *Cost:* a sample of each input (1 MiB at most, as it is or decoded).
 //!
 //! ```text
-//! base_bytes   = resident now + 1 MiB (8.25 MiB at least) + 320 KiB for each thread (+ 80 KiB for each worker with keys)
+//! base_bytes   = resident now + 1 MiB (8.25 MiB at least) + 320 KiB for each thread
+//!                (+ 80 KiB for each worker with keys)
 //! memory_bytes = the limit, or less where address space (ulimit -v) is short
 //! ```
 
@@ -23,10 +24,10 @@ use crate::selection::Selection;
 use crate::sys::machine;
 use crate::sys::threads::STACK_BYTES;
 
-/// What a process needs beside buffers and what it has resident before a run, in bytes: small allocations, channels,
+/// The bytes that a process needs beside buffers and what it has resident before a run: small allocations, channels,
 /// output, more of its code.
 const GROWTH_BYTES: u64 = 1 << 20;
-/// What a process of the command is taken to need beside buffers, in bytes, 8.25 MiB. It has 4.5 to 5.5 MiB before a
+/// The bytes that a process of the command is taken to need beside buffers: 8.25 MiB. It has 4.5 to 5.5 MiB before a
 /// run. A debug build, whose code lies further apart, has up to 7.1 MiB where the system maps code in large pieces.
 const PROGRAM_BYTES: u64 = 33 << 18;
 /// Memory of a worker for the keys of a batch of records, in bytes: where they are, copies of 16 KiB of them, and the
@@ -35,19 +36,19 @@ const KEY_BYTES: u64 = 80 << 10;
 /// Address space in bytes that buffers leave to small allocations where it is limited.
 const ADDRESS_RESERVE: u64 = 16 << 20;
 
-/// The job for inputs that need not exist: shapes instead of files, each of which is one side of an
+/// Makes the job for inputs that need not exist: shapes instead of files, each of which is one side of an
 /// intersection. The longest of their lines has `longest_line_bytes`.
 pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Options) -> Job {
     job_of_shapes(shapes, longest_line_bytes, resident_bytes(options), options)
 }
 
-/// What the process has resident before a run, in bytes.
+/// Returns the bytes that the process has resident before a run.
 pub(super) fn resident_bytes(options: &Options) -> u64 {
     let known = options.resident_bytes;
     known.unwrap_or_else(machine::resident_bytes)
 }
 
-/// What a process that has `resident` bytes before a run needs beside buffers and threads, in bytes.
+/// Returns the bytes that a process with `resident` bytes before a run needs beside buffers and threads.
 ///
 /// How many pages of the program the system has mapped by now differs from run to run. A lower bound above most of
 /// these numbers gives equal requests equal plans.
@@ -55,7 +56,7 @@ pub(super) fn process_bytes(resident: u64) -> u64 {
     PROGRAM_BYTES.max(resident.saturating_add(GROWTH_BYTES))
 }
 
-/// As [`job_for`], in a process that has `resident` bytes before the run.
+/// Works as [`job_for`], in a process that has `resident` bytes before the run.
 pub(super) fn job_of_shapes(
     shapes: Vec<InputShape>,
     longest_line_bytes: u64,
@@ -102,7 +103,7 @@ pub(super) fn job_of_shapes(
     }
 }
 
-/// The job for these inputs: their sizes, and what a sample of each shows.
+/// Makes the job for these inputs: their sizes, and what a sample of each shows.
 ///
 /// # Errors
 /// [`crate::Error::Input`] where a sample cannot be read.
@@ -113,8 +114,8 @@ pub(crate) fn survey(inputs: &[Input], options: &Options) -> Result<Job> {
     Ok(job_of(inputs, &samples, resident, options))
 }
 
-/// As [`survey`], for inputs of lines that users give. Notifies the observer if one is no plain text, now or when its
-/// first bytes come, and of what `find` finds in the samples.
+/// Works as [`survey`], for inputs of lines that users give. Notifies the observer if one is no plain text, now or
+/// when its first bytes come, and of what `find` finds in the samples.
 fn survey_and_tell(
     inputs: &[Input],
     options: &Options,
@@ -132,8 +133,8 @@ fn survey_and_tell(
     Ok(job_of(inputs, &samples, resident, options))
 }
 
-/// As [`survey`], for inputs whose lines are to be compared. Notifies the observer if one input has CR LF
-/// and another LF alone, because hardly any line can be common then, and if one is no plain text.
+/// Works as [`survey`], for inputs whose lines are to be compared. Notifies the observer if one input has CR LF and
+/// another LF alone, because hardly any line can be common then, and if one is no plain text.
 pub(crate) fn survey_to_compare(inputs: &[Input], options: &Options) -> Result<Job> {
     survey_and_tell(inputs, options, |samples| {
         let named = || inputs.iter().map(Input::name).zip(samples);
@@ -147,8 +148,8 @@ pub(crate) fn survey_to_compare(inputs: &[Input], options: &Options) -> Result<J
     })
 }
 
-/// As [`survey`], for inputs whose lines are put into a filter or looked up in one. Notifies the observer if one has CR
-/// LF, which the filter keeps, and if one is no plain text.
+/// Works as [`survey`], for inputs whose lines are put into a filter or looked up in one. Notifies the observer if
+/// one has CR LF, which the filter keeps, and if one is no plain text.
 pub(crate) fn survey_for_filter(inputs: &[Input], options: &Options) -> Result<Job> {
     survey_and_tell(inputs, options, |samples| {
         let named = || inputs.iter().map(Input::name).zip(samples);
@@ -159,8 +160,8 @@ pub(crate) fn survey_for_filter(inputs: &[Input], options: &Options) -> Result<J
     })
 }
 
-/// As [`survey`], for the input of a shard, whose lines other commands compare. Notifies the observer if it is no plain
-/// text.
+/// Works as [`survey`], for the input of a shard, whose lines other commands compare. Notifies the observer if it is
+/// no plain text.
 pub(crate) fn survey_for_shard(inputs: &[Input], options: &Options) -> Result<Job> {
     survey_and_tell(inputs, options, |samples| {
         let of_ends = mixed_line_ends(inputs, samples, options.line_format());
@@ -191,7 +192,7 @@ pub(crate) fn tell_left_out(inputs: &[Input], options: &Options) {
     }
 }
 
-/// A sample of each input, `None` for a pipe. `tell` hears of what is no plain text.
+/// Takes a sample of each input, `None` for a pipe. `tell` hears of what is no plain text.
 fn samples(
     inputs: &[Input],
     options: &Options,
@@ -208,7 +209,7 @@ fn samples(
     sampled.collect()
 }
 
-/// The job for inputs with these samples: as many, in the same order.
+/// Makes the job for inputs with these samples: as many, in the same order.
 fn job_of(inputs: &[Input], samples: &[Option<Sample>], resident: u64, options: &Options) -> Job {
     // A pipe adds nothing here: if one of its lines is too long, the run cannot be planned again.
     let longest = samples.iter().flatten().map(|s| s.longest_line_bytes).max();
@@ -230,7 +231,7 @@ fn job_of(inputs: &[Input], samples: &[Option<Sample>], resident: u64, options: 
     }
 }
 
-/// The input of each side, by its index.
+/// Lists the input of each side, by its index.
 fn sides_of(inputs: &[Input]) -> Vec<usize> {
     let numbers = |(index, input): (usize, &'_ Input)| {
         let numbers = input.sides().to_vec();
@@ -241,8 +242,8 @@ fn sides_of(inputs: &[Input]) -> Vec<usize> {
     sides.into_iter().map(|(_, index)| index).collect()
 }
 
-/// The notice for files whose first lines are equal, though none is said to be a header. The rows of a Parquet file are
-/// none.
+/// Makes the notice for files whose first lines are equal, though none is said to be a header. The rows of a Parquet
+/// file are none.
 fn equal_first_lines(
     inputs: &[Input],
     samples: &[Option<Sample>],
@@ -260,7 +261,7 @@ fn equal_first_lines(
     })
 }
 
-/// The notice for the first input that has CR LF, where a filter has lines with the CR.
+/// Makes the notice for the first input that has CR LF, where a filter has lines with the CR.
 fn kept_carriage_returns<'a>(
     mut samples: impl Iterator<Item = (&'a Path, &'a Option<Sample>)>,
     format: LineFormat,
@@ -273,14 +274,14 @@ fn kept_carriage_returns<'a>(
     Some(Notice::KeptCarriageReturns { input })
 }
 
-/// Whether more than half of the line ends have a CR before them.
+/// Returns true if more than half of the line ends have a CR before them.
 fn ends_in_cr(sample: &Sample) -> bool {
     sample.ends_after_cr > sample.ends / 2
 }
 
-/// The notice for inputs of which one has CR LF and another LF alone: more than half of the line ends in its
-/// sample decide. `None` where a CR is stripped or does not end a line. An input in whose sample no line
-/// ends counts as neither.
+/// Makes the notice for inputs of which one has CR LF and another LF alone: more than half of the line ends in its
+/// sample decide. `None` where a CR is stripped or does not end a line. An input in whose sample no line ends counts
+/// as neither.
 fn carriage_returns<'a>(
     samples: impl Iterator<Item = (&'a Path, &'a Option<Sample>)>,
     format: LineFormat,
@@ -303,8 +304,8 @@ fn carriage_returns<'a>(
     })
 }
 
-/// The notice for the first input of whose lines about half end in CR LF, and the others in LF alone. What is no plain
-/// text has no lines.
+/// Makes the notice for the first input of whose lines about half end in CR LF, and the others in LF alone. What is
+/// no plain text has no lines.
 fn mixed_line_ends(
     inputs: &[Input],
     samples: &[Option<Sample>],

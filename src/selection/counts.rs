@@ -27,7 +27,7 @@ impl SideCounts {
     /// One side.
     pub(super) const ONE: Self = Self::between(1, 1);
 
-    /// This number of sides, or more.
+    /// Makes the range from this number of sides to all.
     pub(super) const fn from(least: u32) -> Self {
         Self {
             least: Some(least),
@@ -35,7 +35,7 @@ impl SideCounts {
         }
     }
 
-    /// From `least` to `most` sides.
+    /// Makes the range from `least` to `most` sides.
     pub(super) const fn between(least: u32, most: u32) -> Self {
         Self {
             least: Some(least),
@@ -43,23 +43,23 @@ impl SideCounts {
         }
     }
 
-    /// The least number, of `sides` sides.
+    /// Returns the least number, of `sides` sides.
     pub(super) fn least(self, sides: u32) -> u32 {
         self.least.unwrap_or(sides)
     }
 
-    /// True if a line that is in `count` of `sides` sides is selected.
+    /// Returns true if a line that is in `count` of `sides` sides is selected.
     pub(super) fn contains(self, count: u32, sides: u32) -> bool {
         (self.least(sides)..=self.most.unwrap_or(sides)).contains(&count)
     }
 
-    /// True if a line must be in every one of `sides` sides. The union of one side is not of that kind.
+    /// Returns true if a line must be in every one of `sides` sides. The union of one side is not of that kind.
     pub(super) fn is_all(self, sides: u32) -> bool {
         let is_all = |least: u32| sides > 1 && least == sides;
         self.least.is_none_or(is_all)
     }
 
-    /// True if any line is selected, in however many of `sides` sides it is.
+    /// Returns true if any line is selected, in however many of `sides` sides it is.
     pub(super) fn is_any(self, sides: u32) -> bool {
         self.least(sides) == 1 && self.most.unwrap_or(sides) == sides
     }

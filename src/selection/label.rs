@@ -1,4 +1,4 @@
-//! What is written before each line of an answer.
+//! The label before each line of an answer.
 //!
 //! *Owns:* [`Label`], and the form in which it stands there ([`LabelForm`]). *Invariants:* where lines are records with
 //! fields, a label is one more field, the first. *Cost:* a few bytes for each line.

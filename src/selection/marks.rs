@@ -22,19 +22,19 @@ pub(crate) const MOST_COUNTED_SIDES: usize = (1 << HALF) - 2;
 /// The most sides that a mark has bits for, less one for [`EXCLUDED`].
 pub(super) const MOST_BITS: u32 = 23;
 
-/// How a mark tells which sides have a line.
+/// The ways in which a mark tells which sides have a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Marks {
-    /// How many sides in a row had it.
+    /// The number of sides in a row that had it.
     Row,
-    /// Which sides have it.
+    /// The sides that have it, as bits.
     Bits,
-    /// How many sides have it. All lines of one side must come before those of the next.
+    /// The number of sides that have it. All lines of one side must come before those of the next.
     Count,
 }
 
 impl Marks {
-    /// The mark of a line that had `mark`, or 0 if it is new, when side number `side` (from 1) has it, too.
+    /// Returns the mark of a line that had `mark`, or 0 if it is new, when side number `side` (from 1) has it, too.
     /// `None` if nothing changes.
     #[inline]
     pub(crate) fn next(self, mark: u32, side: u32) -> Option<u32> {
@@ -54,7 +54,7 @@ impl Marks {
         }
     }
 
-    /// How many sides have a line with this mark.
+    /// Counts the sides that have a line with this mark.
     pub(super) fn sides(self, mark: u32) -> u32 {
         match self {
             Self::Row => mark,
@@ -68,7 +68,7 @@ impl Marks {
 mod tests {
     use super::*;
 
-    /// The mark of a line that these sides have.
+    /// Returns the mark of a line that these sides have.
     fn after(marks: Marks, sides: &[u32]) -> u32 {
         sides
             .iter()

@@ -1,4 +1,4 @@
-//! Which lines an operation writes, by the sides that have them.
+//! The lines that an operation writes, chosen by the sides that have them.
 //!
 //! *Owns:* [`Selection`], what a caller asks for, and [`Rule`], the same for a known number of sides.
 //!
@@ -18,8 +18,8 @@
 //! *Cost:* a comparison or two for each distinct line.
 
 mod counts;
-mod kept;
 mod label;
+mod line_state;
 mod marks;
 mod order;
 mod rule;
@@ -29,9 +29,9 @@ mod tally;
 use serde::Serialize;
 
 use counts::SideCounts;
-pub(crate) use kept::{Found, Kept};
 pub use label::Label;
 pub(crate) use label::LabelForm;
+pub(crate) use line_state::{LineState, StateLayout};
 use marks::LARGEST_MARK;
 pub(crate) use marks::{EXCLUDED, MOST_COUNTED_SIDES, Marks};
 pub use order::Order;
@@ -40,7 +40,8 @@ pub(crate) use rule::Rule;
 pub(crate) use sides::{Sides, Turn};
 pub(crate) use tally::Tally;
 
-/// Which lines are written, by the number of sides that have them; how often, in which order, and behind what.
+/// The lines that are written, chosen by the number of sides that have them; how often, in which order, and behind
+/// what label.
 ///
 /// A side is one input. A file that is given twice is two sides.
 ///
@@ -51,25 +52,25 @@ pub(crate) use tally::Tally;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Selection {
-    /// In how many sides a line is that is written.
+    /// The numbers of sides that a line may be in to be written.
     #[serde(flatten)]
     counts: SideCounts,
-    /// Whether the first side must have the line.
+    /// True if the first side must have the line.
     pub(crate) in_first: bool,
-    /// Which of the occurrences of a line are written.
+    /// The occurrences of a line that are written.
     pub(crate) occurrences: Occurrences,
-    /// Whether lines are records, which are written where their keys are selected.
+    /// True if lines are records, which are written where their keys are selected.
     pub(crate) records: bool,
-    /// What stands before each line.
+    /// The label that stands before each line.
     pub(crate) label: Label,
     /// The form in which it stands there.
     #[serde(skip)]
     pub(crate) label_form: LabelForm,
-    /// In which order the lines come.
+    /// The order in which the lines come.
     pub(crate) order: Order,
 }
 
-/// Which of the occurrences of a selected line are written.
+/// The occurrences of a selected line that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Occurrences {
@@ -80,11 +81,12 @@ pub(crate) enum Occurrences {
     OnceAndRest,
     /// All that the first side has.
     OfFirst,
-    /// As many as a multiset has.
+    /// All that the multiset operation gives.
     All,
 }
 
-/// What can be answered approximately, beside an intersection: a filter that takes a line for one that it has loses it.
+/// The results other than an intersection that can be approximate: a filter that takes a line for one that it has
+/// loses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Approximate {
     /// Lines of the first side that a filter of the others refuses.
@@ -94,7 +96,7 @@ pub(crate) enum Approximate {
 }
 
 impl Selection {
-    /// The lines that every side has.
+    /// Selects the lines that every side has.
     pub const fn intersection() -> Self {
         Self {
             counts: SideCounts::ALL,
@@ -110,7 +112,7 @@ impl Selection {
         }
     }
 
-    /// The lines of the first side that no other side has.
+    /// Selects the lines of the first side that no other side has.
     pub const fn difference() -> Self {
         Self {
             counts: SideCounts::ONE,
@@ -119,17 +121,17 @@ impl Selection {
         }
     }
 
-    /// The lines of all sides.
+    /// Selects the lines of all sides.
     pub const fn union() -> Self {
         Self::at_least(1)
     }
 
-    /// The lines that exactly one side has.
+    /// Selects the lines that exactly one side has.
     pub const fn symmetric_difference() -> Self {
         Self::exactly(1)
     }
 
-    /// The lines that `sides` sides have, or more.
+    /// Selects the lines that `sides` sides have, or more.
     pub const fn at_least(sides: u32) -> Self {
         Self {
             counts: SideCounts::from(sides),
@@ -137,17 +139,17 @@ impl Selection {
         }
     }
 
-    /// The lines that `sides` sides have, or fewer, but one at least.
+    /// Selects the lines that `sides` sides have, or fewer, but one at least.
     pub const fn at_most(sides: u32) -> Self {
         Self::between(1, sides)
     }
 
-    /// The lines that exactly `sides` sides have.
+    /// Selects the lines that exactly `sides` sides have.
     pub const fn exactly(sides: u32) -> Self {
         Self::between(sides, sides)
     }
 
-    /// The lines that `least` to `most` sides have.
+    /// Selects the lines that `least` to `most` sides have.
     pub const fn between(least: u32, most: u32) -> Self {
         Self {
             counts: SideCounts::between(least, most),
@@ -155,13 +157,13 @@ impl Selection {
         }
     }
 
-    /// The same lines, each with a label before it.
+    /// Puts a label before each line.
     #[must_use]
     pub const fn labelled(self, label: Label) -> Self {
         Self { label, ..self }
     }
 
-    /// The same lines, each as often as the first side has it. For the intersection and the difference. Of this,
+    /// Writes each line as often as the first side has it. For the intersection and the difference. Of this,
     /// [`Selection::with_all`] and [`Selection::with_duplicates`] the last one counts.
     #[must_use]
     pub const fn with_repeats(self) -> Self {
@@ -171,9 +173,9 @@ impl Selection {
         }
     }
 
-    /// The same for records with keys ([`Keys`](crate::Keys)): what is written is the record. Of those with the same
-    /// key it is the first one, in the order of the inputs and in each of them; with [`Selection::with_repeats`] all
-    /// that the first side has. Without this the keys are what is written.
+    /// Writes the records whose keys ([`Keys`](crate::Keys)) are selected. Of the records with the same key it is the
+    /// first one, in the order of the inputs and in each of them; with [`Selection::with_repeats`] all that the first
+    /// side has. Without this the keys are what is written.
     #[must_use]
     pub const fn of_records(self) -> Self {
         Self {
@@ -182,9 +184,10 @@ impl Selection {
         }
     }
 
-    /// The same of multisets, as INTERSECT ALL, EXCEPT ALL and UNION ALL in SQL: a line comes as often as the side
-    /// has it that has it least; as often as the first side has it more than all others together; as often as all
-    /// have it together. A symmetric difference must be of two sides: as often as one has it more than the other.
+    /// Takes the sides as multisets, as INTERSECT ALL, EXCEPT ALL and UNION ALL do in SQL. A line of an intersection
+    /// comes as often as the side has it that has it least; of a difference as often as the first side has it more
+    /// than all others together; of a union as often as all have it together. A symmetric difference must be of two
+    /// sides: a line comes as often as one has it more than the other.
     #[must_use]
     pub const fn with_all(self) -> Self {
         Self {
@@ -193,8 +196,8 @@ impl Selection {
         }
     }
 
-    /// The same lines, and what a union drops: each line goes to [`Sink::duplicate`](crate::Sink::duplicate) as often
-    /// as it occurs after its first time.
+    /// Passes on what a union drops: each line goes to [`Sink::duplicate`](crate::Sink::duplicate) as often as it
+    /// occurs after its first time.
     #[must_use]
     pub const fn with_duplicates(self) -> Self {
         Self {
@@ -203,25 +206,25 @@ impl Selection {
         }
     }
 
-    /// The same lines in this order.
+    /// Writes the lines in this order.
     #[must_use]
     pub const fn ordered(self, order: Order) -> Self {
         Self { order, ..self }
     }
 
-    /// Whether each line can be written as often as the first side has it ([`Selection::with_repeats`]): of a
+    /// Returns true if each line can be written as often as the first side has it ([`Selection::with_repeats`]): of a
     /// difference, and of an intersection without a number of sides.
     pub fn can_repeat(&self) -> bool {
         self.in_first || self.counts == SideCounts::ALL
     }
 
-    /// The same with its labels in this form.
+    /// Writes the labels in this form.
     pub(crate) const fn with_label_form(self, label_form: LabelForm) -> Self {
         Self { label_form, ..self }
     }
 
-    /// What the command for it is called: `intersect`, `diff`, `union`, `symdiff` or `overlaps`. A selection by the
-    /// number of sides is an `intersect`, too.
+    /// Names the command for it: `intersect`, `diff`, `union`, `symdiff` or `overlaps`. A selection by the number of
+    /// sides is an `intersect`, too.
     pub fn name(&self) -> &'static str {
         match self.counts {
             _ if self.label == Label::SidesOnly => "overlaps",
@@ -232,7 +235,7 @@ impl Selection {
         }
     }
 
-    /// True if the occurrences of all sides are counted.
+    /// Returns true if the occurrences of all sides are counted.
     fn is_counted(&self) -> bool {
         let is_counted = matches!(
             self.occurrences,
@@ -241,12 +244,12 @@ impl Selection {
         is_counted || self.label == Label::Count
     }
 
-    /// True if the label says which sides have the line.
+    /// Returns true if the label says which sides have the line.
     fn tells_sides(&self) -> bool {
         matches!(self.label, Label::Sides | Label::SidesOnly)
     }
 
-    /// The fewest sides that a run needs: one for a union, two to compare anything.
+    /// Returns the fewest sides that a run needs: one for a union, two to compare anything.
     pub fn least_sides(&self) -> usize {
         if self.counts == SideCounts::ANY { 1 } else { 2 }
     }

@@ -9,12 +9,12 @@
 
 use serde::Serialize;
 
-/// In which order the lines of the answer come.
+/// The order in which the lines of the answer come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Order {
-    /// As they are found: the cheapest, and different from run to run.
+    /// The order in which they are found: the cheapest, and different from run to run.
     #[default]
     Any,
     /// By their first occurrence: in the first side, and in the sides one after the other for lines that the
@@ -40,7 +40,7 @@ const OFFSET_BITS: u32 = 48;
 /// The ordinal of a line whose place is not known, or does not matter: behind all others.
 pub(crate) const NO_ORDINAL: u64 = u64::MAX;
 
-/// The ordinal of the first byte of a side (from 1).
+/// Returns the ordinal of the first byte of a side (from 1).
 pub(crate) fn first_ordinal(side: u32) -> u64 {
     u64::from(side) << OFFSET_BITS
 }

@@ -1,9 +1,9 @@
-//! Which input is which side.
+//! The inputs as the sides of an operation.
 //!
 //! *Owns:* [`Sides`], a rule with the inputs that it is about. *Invariants:* all turns of one side come one
 //! after the other; where the first side counts by itself, it has the first turn.
 
-use crate::selection::{Found, NO_ORDINAL, Order, Rule};
+use crate::selection::{LineState, NO_ORDINAL, Order, Rule};
 
 /// A rule, and the inputs in the order of the work as its sides.
 #[derive(Debug, Clone)]
@@ -22,8 +22,8 @@ pub(crate) struct Turn {
 }
 
 impl Sides {
-    /// The sides of inputs: a turn for each side, in any order. What all sides have is what all inputs have, however
-    /// often one was given.
+    /// Makes the sides of inputs: a turn for each side, in any order. What all sides have is what all inputs have,
+    /// however often one was given.
     pub(crate) fn new(rule: Rule, mut turns: Vec<Turn>) -> Self {
         if rule.finds_common() {
             let last = turns.iter().map(|turn| turn.input).max();
@@ -37,7 +37,7 @@ impl Sides {
         Self { rule, turns }
     }
 
-    /// What `inputs` inputs have in common, each of which is one side, in `order`.
+    /// Makes the sides of an intersection of `inputs` inputs, each of which is one side, in `order`.
     pub(crate) fn common(inputs: usize, order: Order) -> Self {
         let turn = |input| Turn {
             input,
@@ -49,18 +49,18 @@ impl Sides {
         }
     }
 
-    /// The rule.
+    /// Returns the rule.
     pub(crate) fn rule(&self) -> &Rule {
         &self.rule
     }
 
-    /// The turns in the order of the work.
+    /// Returns the turns in the order of the work.
     pub(crate) fn turns(&self) -> &[Turn] {
         &self.turns
     }
 
-    /// What is found of a line that occurs once in this input and nowhere else.
-    pub(crate) fn lone(&self, input: usize) -> Found {
+    /// Finds what is known of a line that occurs once in this input and nowhere else.
+    pub(crate) fn singleton(&self, input: usize) -> LineState {
         let (marks, tally) = (self.rule.marks(), self.rule.tally());
         let (mut mark, mut words) = (0, [0; 2]);
         let mut is_first = true;
@@ -78,14 +78,14 @@ impl Sides {
             }
             is_first = false;
         }
-        Found {
+        LineState {
             mark,
             tally: tally.result(&words[..tally.words()]),
             ordinal: NO_ORDINAL,
         }
     }
 
-    /// The turns in the order that suits inputs of these sizes: the smallest first, unless the first side
+    /// Returns the turns in the order that suits inputs of these sizes: the smallest first, unless the first side
     /// counts by itself.
     pub(crate) fn turns_by_size(&self, size: impl Fn(usize) -> u64) -> Vec<Turn> {
         let mut turns = self.turns.clone();
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::selection::{Label, Selection};
 
-    /// Three sides: the first input is the first and the third, the second input is the second.
+    /// Makes three sides: the first input is the first and the third, the second input is the second.
     fn sides(selection: Selection) -> Sides {
         let rule = Rule::new(selection, 3).unwrap();
         let turns = [(0, 1), (1, 2), (0, 3)].map(|(input, number)| Turn { input, number });
@@ -123,7 +123,7 @@ mod tests {
         ] {
             for label in [Label::None, Label::SideCount] {
                 let sides = sides(selection.labelled(label));
-                let found = [0, 1].map(|input| sides.rule().selects(sides.lone(input).mark));
+                let found = [0, 1].map(|input| sides.rule().selects(sides.singleton(input).mark));
                 assert_eq!(found, is_asked, "{selection:?} with {label:?}");
             }
         }
@@ -137,7 +137,7 @@ mod tests {
         ] {
             let sides = sides(Selection::union().labelled(label));
             for (input, expected) in expected.into_iter().enumerate() {
-                let (before, _) = sides.rule().written(b"", sides.lone(input));
+                let (before, _) = sides.rule().written(b"", sides.singleton(input));
                 assert_eq!(before[..], *expected.as_bytes(), "{label:?}");
             }
         }

@@ -15,7 +15,7 @@
 //!
 //! *Sources:* the SQL standard's UNION ALL, EXCEPT ALL and INTERSECT ALL, which are what `comm` does with repeats.
 
-/// What is counted of each line.
+/// The occurrences that are counted of each line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tally {
     /// Nothing: each line is written once.
@@ -31,7 +31,7 @@ pub(crate) enum Tally {
 }
 
 impl Tally {
-    /// Words that it takes.
+    /// Counts the words that it takes.
     pub(crate) fn words(self) -> usize {
         match self {
             Self::None => 0,
@@ -70,7 +70,7 @@ impl Tally {
         }
     }
 
-    /// What was counted.
+    /// Returns what was counted.
     pub(crate) fn result(self, words: &[u64]) -> u64 {
         match (self, words) {
             (Self::Sum | Self::Left, [number, ..]) => *number,
@@ -85,7 +85,7 @@ impl Tally {
 mod tests {
     use super::*;
 
-    /// What is counted of a line that these sides have, one occurrence after the other; marks are in a row.
+    /// Counts a line that these sides have, one occurrence after the other; marks are in a row.
     fn counted(tally: Tally, sides: &[u32]) -> u64 {
         let mut words = [7; 2];
         let mut mark = 0;

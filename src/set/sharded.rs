@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::hash::{LineHasher, Purpose, derive, reduce};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::PAGE;
-use crate::selection::{Found, Kept};
+use crate::selection::{LineState, StateLayout};
 use crate::set::line_set::{LineSet, estimate_set_bytes, most_lines};
 use crate::sys::sync::{Mutex, PoisonError};
 
@@ -45,7 +45,7 @@ impl ShardedSet {
         hasher: LineHasher,
         lines: u64,
         line_bytes: u64,
-        kept: Kept,
+        kept: StateLayout,
     ) -> Result<Self> {
         // Four standard deviations more than the mean: lines fall into shards at random, and hardly any
         // shard has to grow its table.
@@ -97,7 +97,7 @@ impl ShardedSet {
     }
 
     /// Estimates the number of lines of `line_bytes` on average that a set of `bytes` bytes holds.
-    pub(crate) fn most_lines(bytes: u64, line_bytes: u64, kept: Kept) -> u64 {
+    pub(crate) fn most_lines(bytes: u64, line_bytes: u64, kept: StateLayout) -> u64 {
         // Each shard takes whole pages, and has room to be larger than the mean; see `new`.
         let shards = SHARDS as u64;
         let most = shards * most_lines(bytes / shards, line_bytes, kept);
@@ -169,7 +169,7 @@ impl ShardedSet {
         batch: Batch<'_>,
         indexes: impl Iterator<Item = u32> + Clone,
         scatter: &mut Scatter,
-        mut each: impl FnMut(u32, Found) -> Result<()>,
+        mut each: impl FnMut(u32, LineState) -> Result<()>,
     ) -> Result<()> {
         self.group(batch, indexes, scatter);
         for (shard, group) in scatter.groups() {
@@ -183,7 +183,10 @@ impl ShardedSet {
 
     /// Calls `visit` with every line and what was kept of it, shard by shard, until it fails. A shard
     /// stays locked while it is visited.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(&[u8], Found) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each(
+        &self,
+        mut visit: impl FnMut(&[u8], LineState) -> Result<()>,
+    ) -> Result<()> {
         for shard in &self.shards {
             let set = shard.lock().unwrap_or_else(PoisonError::into_inner);
             set.iter_marked()
@@ -220,7 +223,7 @@ mod tests {
     #[ignore = "slow: more than a second"]
     fn a_set_for_the_most_lines_of_any_length_fits_its_memory() {
         for has_ordinal in [false, true] {
-            let kept = Kept {
+            let kept = StateLayout {
                 has_ordinal,
                 tally: Tally::None,
                 marks: Marks::Count,

@@ -39,16 +39,16 @@ use crate::sys::checksum;
 
 /// The bytes of a header: the fields of the table above, without a gap.
 pub(crate) const HEADER: usize = 64;
-/// Tells a block from pages that were never written, which read as zeros.
+/// The number by which a block differs from pages that were never written, which read as zeros.
 const MAGIC: u64 = u64::from_le_bytes(*b"OUTSETB1");
 
-/// Where a block belongs. It is not stored beside the block's offset: the reader computes it from the
-/// bucket and the position of the block, and [`check`] compares it with the header.
+/// The address of a block. It is not stored beside the block's offset: the reader computes it from the bucket and the
+/// position of the block, and [`check`] compares it with the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Address {
     /// A random number of the run. It reveals a file that another run left or wrote to.
     pub(crate) run: u64,
-    /// Counts the fillings of a run from 0: each input, and each split of a bucket, fills a new store.
+    /// The number of the filling in its run, from 0: each input, and each split of a bucket, fills a new store.
     pub(crate) store: u32,
     /// The bucket within the store, from 0.
     pub(crate) bucket: u32,
@@ -59,7 +59,7 @@ pub(crate) struct Address {
     pub(crate) number: u64,
 }
 
-/// What is in the payload. The values are those in the header.
+/// The kinds of payloads. The values are those in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum BlockKind {
@@ -72,7 +72,7 @@ pub(crate) enum BlockKind {
 }
 
 impl BlockKind {
-    /// `None` for a number that no version of this enum has: the header is damaged.
+    /// Reads a number of a header; `None` for one that no version of this enum has: the header is damaged.
     fn from_u32(kind: u32) -> Option<Self> {
         [Self::Records, Self::FirstPiece, Self::FurtherPiece]
             .into_iter()
@@ -140,7 +140,7 @@ pub(crate) fn check(block: &[u8], address: &Address) -> Result<BlockInfo, String
     })
 }
 
-/// The bytes of a header whose checksum field is zero.
+/// Makes the bytes of a header whose checksum field is zero.
 fn header(address: &Address, kind: BlockKind, payload_bytes: u64, records: u64) -> [u8; HEADER] {
     let mut header = [0; HEADER];
     let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
@@ -156,14 +156,14 @@ fn header(address: &Address, kind: BlockKind, payload_bytes: u64, records: u64) 
     header
 }
 
-/// Whether blocks get the checksum 0, so that a benchmark can measure what checksums cost. Set it before
-/// any block is sealed: [`seal`] and [`check`] must agree on it.
+/// True if blocks get the checksum 0, so that a benchmark can measure what checksums cost. Set it before any block is
+/// sealed: [`seal`] and [`check`] must agree on it.
 #[cfg(feature = "internals")]
 pub(crate) static UNCHECKED: std::sync::atomic::AtomicBool =
     std::sync::atomic::AtomicBool::new(false);
 
-/// The payload's checksum, seeded with the header's. One number covers both, so a header cannot be
-/// combined with the payload of another block.
+/// Computes the payload's checksum, seeded with the header's. One number covers both, so a header cannot be combined
+/// with the payload of another block.
 fn sum_of(header: &[u8; HEADER], payload: &[u8]) -> u64 {
     #[cfg(feature = "internals")]
     if UNCHECKED.load(std::sync::atomic::Ordering::Relaxed) {
@@ -175,7 +175,7 @@ fn sum_of(header: &[u8; HEADER], payload: &[u8]) -> u64 {
 /// The bytes of the longest length: 64 bits at 7 bits a byte.
 pub(crate) const MAX_LENGTH_BYTES: usize = 10;
 
-/// The bytes of a record: the length of the line as [`put_length`] writes it, and the line.
+/// Returns the bytes of a record: the length of the line as [`put_length`] writes it, and the line.
 #[inline]
 pub(crate) fn record_bytes(line_bytes: usize) -> usize {
     // `| 1`, because the length 0 takes one byte as well.

@@ -52,9 +52,9 @@ pub(crate) struct Bucket {
     pub(crate) file: BucketFile,
     /// The blocks in memory: number [`FIRST_HELD`] + i is `held[i]`.
     pub(crate) held: Vec<HeldBlock>,
-    /// Whether each line has its ordinal behind it.
+    /// True if each line has its ordinal behind it.
     pub(crate) has_ordinals: bool,
-    /// Where the keys of the lines are, if they are records; else each is its own key.
+    /// The columns that the keys of the lines are in, if these are records; else each line is its own key.
     pub(crate) columns: Option<Arc<Columns>>,
     /// Lines appended, repetitions included.
     pub(crate) lines: u64,
@@ -92,8 +92,8 @@ impl Bucket {
         }
     }
 
-    /// The error for a block that is not what it should be; `what` says why. Numbers of held blocks begin
-    /// at 0 in the message. The path is empty if the bucket has no file.
+    /// Makes the error for a block that is not what it should be; `what` says why. Numbers of held blocks begin at 0
+    /// in the message. The path is empty if the bucket has no file.
     pub(crate) fn damaged(&self, block: u64, what: String) -> Error {
         let path = self
             .file

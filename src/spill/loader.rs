@@ -1,18 +1,20 @@
-//! Reading blocks of buckets: from the page cache at once, from a disk ahead. The threads `load-N`, which all workers share, load
-//! the next blocks while a worker is busy with those before.
+//! Reading blocks of buckets: from the page cache at once, from a disk ahead. The threads `load-N`, which all workers
+//! share, load the next blocks while a worker is busy with those before.
 //!
 //! *Owns:* the two buffers of a reader, and which blocks are requested when.
 //!
-//! 1. What is in the page cache is at the beginning of a file. The worker copies it from there itself, 256 KiB at a time:
-//!    another thread would leave the bytes in the cache of another core, and each handing over takes as long as such a copy.
+//! 1. What is in the page cache is at the beginning of a file. The worker copies it from there itself, 256 KiB at a
+//!    time: another thread would leave the bytes in the cache of another core, and each handing over takes as long as
+//!    such a copy.
 //! 2. Behind that, the worker asks for as much as its free buffers hold: twice at the start.
-//! 3. Threads `load-N` serve the requests ([`loads`](crate::spill::loads)), both at the same time if the disk is slower than the worker.
-//! 4. The worker waits for the oldest request, goes through its blocks and puts the buffer back. Meanwhile the other one
-//!    is filled.
+//! 3. Threads `load-N` serve the requests ([`loads`](crate::spill::loads)), both at the same time if the disk is
+//!    slower than the worker.
+//! 4. The worker waits for the oldest request, goes through its blocks and puts the buffer back. Meanwhile the other
+//!    one is filled.
 //!
 //! *Invariants:*
-//! - Nothing is copied from the page cache while a request is under way, and the oldest request is waited for first: so blocks
-//!   come in the order of their numbers.
+//! - Nothing is copied from the page cache while a request is under way, and the oldest request is waited for first:
+//!   so blocks come in the order of their numbers.
 //! - A buffer is either free, or requested, or with the worker.
 //! - When a reading ends early, its requests are awaited and their buffers become free again. The next
 //!   reading begins with both.
@@ -29,8 +31,8 @@ use crate::spill::bucket::Bucket;
 use crate::spill::loads::{LoadQueue, Part, Pending};
 use crate::temp::space::TempSpace;
 
-/// What is copied from the page cache at a time, in bytes, unless a block has more: as much as stays in the second-level cache
-/// until its lines are in the set.
+/// The bytes that are copied from the page cache at a time, unless a block has more: as much as stays in the
+/// second-level cache until its lines are in the set.
 const COPIED: u64 = 256 << 10;
 
 /// Consecutive written blocks of one bucket. Return it with [`Reading::put`]: a dropped one takes its buffer
@@ -45,20 +47,20 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Each block, with the padding and the hole behind it. The last one ends with its padding.
+    /// Lists the blocks, each with the padding and the hole behind it. The last one ends with its padding.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.buffer[..self.bytes].chunks(self.stride)
     }
 }
 
-/// Gives the blocks of buckets, copied from the page cache or loaded ahead: the worker's side.
+/// The worker's side of reading: the source of the blocks of buckets, copied from the page cache or loaded ahead.
 #[derive(Debug)]
 pub(crate) struct Loader<'s> {
-    /// Where the files are.
+    /// The temporary space that the files are in.
     space: &'s TempSpace,
     /// The size of a buffer.
     bytes: u64,
-    /// Where blocks are requested.
+    /// The queue for requests of blocks.
     queue: &'s LoadQueue,
     /// Buffers that are neither requested nor with the worker; all of them between two readings.
     free: Vec<Buffer>,
@@ -68,8 +70,8 @@ impl<'s> Loader<'s> {
     /// Buffers of a loader: one or both are filled while the worker waits, and one while it goes through the other.
     pub(crate) const BUFFERS: usize = 2;
 
-    /// A loader of up to `bytes` of files of `space` at a time, which it requests from `queue`. `bytes` must be enough for a
-    /// block of every bucket that will be read.
+    /// Makes a loader of up to `bytes` of files of `space` at a time, which it requests from `queue`. `bytes` must be
+    /// enough for a block of every bucket that will be read.
     ///
     /// # Errors
     /// [`Error::Memory`] when `budget` has not twice `bytes`.
@@ -115,9 +117,9 @@ pub(crate) struct Reading<'l, 's> {
 }
 
 impl Reading<'_, '_> {
-    /// Copies the next blocks, if they are in the page cache. Else it requests blocks for all free buffers, then waits for the
-    /// answer to the oldest request. `None` when all blocks have come. Return what it gives with [`Reading::put`] before the
-    /// next call, or nothing is requested ahead.
+    /// Copies the next blocks, if they are in the page cache. Else it requests blocks for all free buffers, then
+    /// waits for the answer to the oldest request. `None` when all blocks have come. Return what it gives with
+    /// [`Reading::put`] before the next call, or nothing is requested ahead.
     ///
     /// # Errors
     /// What [`TempSpace::read`](crate::temp::space::TempSpace::read) reports; [`Error::Interrupted`] when the
@@ -198,7 +200,7 @@ impl Reading<'_, '_> {
         Ok(())
     }
 
-    /// The next blocks that fit `most` bytes, at least one; `None` behind the last.
+    /// Returns the next blocks that fit `most` bytes, at least one; `None` behind the last.
     fn next_part(&self, most: u64) -> Result<Option<Part>> {
         let (file, stride) = (&self.bucket.file, self.bucket.block_bytes);
         if self.next >= file.blocks {

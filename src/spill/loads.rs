@@ -9,8 +9,8 @@
 //!         └─▶ Pending ─ wait ◀──── (buffer, result) ◀─────────┘
 //! ```
 //!
-//! A thread that finds a request waiting starts the next thread. So the slower the disk is, the more requests it has at a
-//! time.
+//! A thread that finds a request waiting starts the next thread. So the slower the disk is, the more requests it has
+//! at a time.
 //!
 //! *Invariants:*
 //! - Each request has an answer of its own, so readers share the threads, and answers cannot be mistaken for others.
@@ -27,24 +27,24 @@ use crate::sys::sync::channel::{Receiver, Sender, bounded};
 use crate::sys::threads::{self, Team};
 use crate::temp::space::{SpillPath, TempSpace};
 
-/// The most threads that it is worth having serve a queue, as many as write blocks, unless there are more readers. Sixteen
-/// requests of 1 MiB at a time are 1.6 GB/s from a disk that takes 10 ms for each.
+/// The most threads that it is worth having serve a queue, as many as write blocks, unless there are more readers.
+/// Sixteen requests of 1 MiB at a time are 1.6 GB/s from a disk that takes 10 ms for each.
 pub(crate) const MOST_LOADERS: usize = 16;
 
 /// A part of a temporary file.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) file: SpillPath,
-    /// Where it begins, in bytes; a multiple of `block_bytes`.
+    /// The offset at which it begins, in bytes; a multiple of `block_bytes`.
     pub(crate) offset: u64,
-    /// How many bytes to read: whole pages, at most those of the buffer.
+    /// The bytes to read: whole pages, at most those of the buffer.
     pub(crate) bytes: usize,
     /// The distance between blocks, in bytes.
     pub(crate) block_bytes: u64,
 }
 
 impl Part {
-    /// How many blocks it has, the last one included, which may be short.
+    /// Counts its blocks, the last one included, which may be short.
     pub(crate) fn blocks(&self) -> u64 {
         (self.bytes as u64).div_ceil(self.block_bytes)
     }
@@ -62,7 +62,7 @@ struct Load {
 /// buffer comes back in either case.
 pub(crate) type Loaded = (Buffer, Result<usize>);
 
-/// Where requests go. When it is dropped, the threads end.
+/// The end of the queue at which readers ask. When it is dropped, the threads end.
 #[derive(Debug)]
 pub(crate) struct LoadQueue(Sender<Load>);
 
@@ -70,10 +70,11 @@ pub(crate) struct LoadQueue(Sender<Load>);
 #[derive(Debug)]
 pub(crate) struct Pending(Receiver<Loaded>);
 
-/// Runs `body` with a queue of requests for files of `space`, which at most `most` threads serve, and waits for these.
+/// Runs `body` with a queue of requests for files of `space`, which at most `most` threads serve, and waits for
+/// these.
 ///
-/// If the first thread cannot be started, or one panics, `failure` has it. `body` runs anyway; a request that no thread serves
-/// fails.
+/// If the first thread cannot be started, or one panics, `failure` has it. `body` runs anyway; a request that no
+/// thread serves fails.
 pub(crate) fn with_queue<R>(
     space: &TempSpace,
     most: usize,

@@ -44,17 +44,18 @@
 //!   cannot be filled: they are two types.
 //! - No file is open between two writes: any number of buckets runs under any descriptor limit.
 //!
-//! *Cost:* per open bucket one block of memory; per spilled byte one write and one read, of the page cache or of the disk.
+//! *Cost:* per open bucket one block of memory; per spilled byte one write and one read, of the page cache or of the
+//! disk.
 //!
 //! *Sources:* two types and counts per bucket: sux-rs `sig_store`; lazily spilled blocks: hybrid
 //! hash join, DeWitt et al., SIGMOD 1984; terms: Velox, "Spilling".
 
 pub(crate) mod block;
+pub(crate) mod block_sink;
 pub(crate) mod bucket;
 pub(crate) mod fill;
 pub(crate) mod loader;
 pub(crate) mod loads;
-pub(crate) mod outlet;
 mod part;
 pub(crate) mod pool;
 pub(crate) mod reader;

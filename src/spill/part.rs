@@ -1,14 +1,14 @@
 //! One bucket while it is being filled.
 //!
-//! *Owns:* [`Part`], the state of such a bucket, and [`OpenBlock`], the block that lines are appended to. Who changes them holds
-//! the bucket's lock. *Invariants:* the counts of a part are those of all lines that were appended, whether they are in the open
-//! block, held, or in the file. *Cost:* one block for each bucket that has lines.
+//! *Owns:* [`Part`], the state of such a bucket, and [`OpenBlock`], the block that lines are appended to. Who changes
+//! them holds the bucket's lock. *Invariants:* the counts of a part are those of all lines that were appended,
+//! whether they are in the open block, held, or in the file. *Cost:* one block for each bucket that has lines.
 
 use crate::error::Result;
 use crate::memory::buffer::Buffer;
 use crate::spill::block::{self, Address, BlockKind, HEADER, MAX_LENGTH_BYTES};
+use crate::spill::block_sink::{BlockSink, Content};
 use crate::spill::bucket::{Bucket, BucketFile, HeldBlock};
-use crate::spill::outlet::{Content, Outlet};
 use crate::spill::rules::FillRules;
 use crate::temp::space::padded;
 
@@ -17,9 +17,9 @@ use crate::temp::space::padded;
 pub(super) struct Part {
     /// The block that the next line goes to; `None` before the first line, and while a full block is written.
     pub(super) open: Option<OpenBlock>,
-    /// Whether the bucket has used its claim. Tells a bucket without a line from one that lost its block.
+    /// True if the bucket has used its claim. Tells a bucket without a line from one that lost its block.
     pub(super) has_opened: bool,
-    /// Whether the bucket has had its one short block.
+    /// True if the bucket has had its one short block.
     pub(super) has_staggered: bool,
     /// Blocks written, or sent to a writer thread.
     pub(super) file: BucketFile,
@@ -29,16 +29,16 @@ pub(super) struct Part {
     pub(super) record_bytes: u64,
     pub(super) longest_line: u64,
     pub(super) hash_sum: u64,
-    /// The part of `hash_sum` that outlets were told of.
+    /// The part of `hash_sum` that block sinks were told of.
     pub(super) handed_sum: u64,
 }
 
 impl Part {
-    /// Hands the lines of the open block to `outlet`, if there are any, and empties the block.
+    /// Hands the lines of the open block to `block_sink`, if there are any, and empties the block.
     ///
     /// # Errors
-    /// What the outlet reports. The block is still full then, and the filling fails.
-    pub(super) fn hand_over(&mut self, outlet: &dyn Outlet, bucket: u32) -> Result<()> {
+    /// What the block sink reports. The block is still full then, and the filling fails.
+    pub(super) fn hand_over(&mut self, block_sink: &dyn BlockSink, bucket: u32) -> Result<()> {
         let Some(open) = self.open.as_mut().filter(|open| open.records > 0) else {
             return Ok(());
         };
@@ -48,26 +48,26 @@ impl Part {
             hash_sum: self.hash_sum.wrapping_sub(self.handed_sum),
             payload: [&open.buffer[HEADER..open.filled], &[]],
         };
-        outlet.put(content)?;
+        block_sink.put(content)?;
         (open.filled, open.records) = (HEADER, 0);
         self.handed_sum = self.hash_sum;
         Ok(())
     }
 
-    /// Hands `outlet` one line that is longer than a block. What the open block has goes first.
+    /// Hands `block_sink` one line that is longer than a block. What the open block has goes first.
     ///
     /// # Errors
-    /// What the outlet reports.
+    /// What the block sink reports.
     pub(super) fn push_out(
         &mut self,
-        outlet: &dyn Outlet,
+        block_sink: &dyn BlockSink,
         bucket: u32,
         (line, hash): (&[u8], u64),
     ) -> Result<()> {
-        self.hand_over(outlet, bucket)?;
+        self.hand_over(block_sink, bucket)?;
         let mut length = [0; MAX_LENGTH_BYTES];
         let taken = block::put_length(&mut length, line.len());
-        outlet.put(Content {
+        block_sink.put(Content {
             bucket,
             records: 1,
             hash_sum: hash,
@@ -77,7 +77,7 @@ impl Part {
         Ok(())
     }
 
-    /// The bucket, complete. Its open block must be gone.
+    /// Makes the complete bucket. Its open block must be gone.
     pub(super) fn seal(self, address: Address, rules: FillRules<'_>) -> Bucket {
         Bucket {
             address,
@@ -101,8 +101,8 @@ pub(super) struct OpenBlock {
     pub(super) buffer: Buffer,
     /// Bytes in use, the room for the header included: from [`HEADER`] to the size of a block.
     pub(super) filled: usize,
-    /// Bytes after which a further record begins the next block: the size of a block, less for a short one. A record that
-    /// is alone in the block may reach beyond it.
+    /// The number of bytes after which a further record begins the next block: the size of a block, less for a short
+    /// one. A record that is alone in the block may reach beyond it.
     pub(super) limit: usize,
     /// Records that begin in the block: for the header.
     pub(super) records: u64,
@@ -111,7 +111,7 @@ pub(super) struct OpenBlock {
 }
 
 impl OpenBlock {
-    /// An empty block in `buffer`, whose content does not matter.
+    /// Makes an empty block in `buffer`, whose content does not matter.
     pub(super) fn new(buffer: Buffer) -> Self {
         Self {
             limit: buffer.len(),
@@ -122,7 +122,7 @@ impl OpenBlock {
         }
     }
 
-    /// Whether a record of `bytes` bytes, which fits an empty block, must go to the next one.
+    /// Returns true if a record of `bytes` bytes, which fits an empty block, must go to the next one.
     pub(super) fn is_full_for(&self, bytes: usize) -> bool {
         let end = self.filled + bytes;
         end > self.buffer.len() || (end > self.limit && self.filled > HEADER)

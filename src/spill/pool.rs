@@ -12,8 +12,8 @@
 //! - `taken + claims <= capacity`: every bucket can always open a block, so no thread waits for a
 //!   block that only another waiting thread could give back.
 //! - A full block is kept in memory only while as many more could be taken after that as may be on their way to the
-//!   disk ([`in_flight`]). Otherwise it is written, and a worker that needs the next block waits for a write to end, which it will.
-//!   The same margin leaves the next store of a run, which has as many buckets, a block for each.
+//!   disk ([`in_flight`]). Otherwise it is written, and a worker that needs the next block waits for a write to end,
+//!   which it will. The same margin leaves the next store of a run, which has as many buckets, a block for each.
 //!
 //! *Why waiting ends:* a worker waits only in [`Successor::take_or_wait`], after it has sent a block to a
 //! writer thread. That block comes back: a writer waits for nothing but the disk and the pool's lock, and
@@ -30,11 +30,11 @@ use crate::memory::buffer::Buffer;
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How many blocks of `buckets` buckets may be on their way to the disk: one for each thread that writes, while workers fill
-/// others. As many stay free when full blocks are kept in memory.
+/// Counts the blocks of `buckets` buckets that may be on their way to the disk: one for each thread that writes,
+/// while workers fill others. As many stay free when full blocks are kept in memory.
 ///
-/// A fifth of all blocks, and 4 to 16. A disk that takes milliseconds for an answer is fast only if it has many requests at a
-/// time; more memory for them would make all blocks smaller.
+/// A fifth of all blocks, and 4 to 16. A disk that takes milliseconds for an answer is fast only if it has many
+/// requests at a time; more memory for them would make all blocks smaller.
 pub(crate) fn in_flight(buckets: u64) -> u64 {
     (buckets / 4).clamp(4, 16)
 }
@@ -42,7 +42,7 @@ pub(crate) fn in_flight(buckets: u64) -> u64 {
 /// A fixed number of blocks of one size, shared by all threads of a filling, and by the stores of a run.
 #[derive(Debug)]
 pub(crate) struct BlockPool {
-    /// Grants the blocks; freed blocks go back to it when the pool, or the bucket that holds them, is dropped.
+    /// The budget of the blocks; freed blocks go back to it when the pool, or the bucket that holds them, is dropped.
     budget: MemoryBudget,
     /// The size of a block, header included; a multiple of the page size.
     block_bytes: u64,
@@ -53,7 +53,7 @@ pub(crate) struct BlockPool {
     returned: Condvar,
 }
 
-/// What the lock protects. The lock is held for a few instructions, and while a new buffer is mapped.
+/// The state behind the lock, which is held for a few instructions, and while a new buffer is mapped.
 #[derive(Debug, Default)]
 struct State {
     /// The most blocks that exist at a time. Held blocks count until the pool is gone.
@@ -69,8 +69,8 @@ struct State {
 }
 
 impl BlockPool {
-    /// A pool of at most `capacity` blocks, which holds a full one only while `in_flight` more could be
-    /// taken. It takes no memory yet.
+    /// Makes a pool of at most `capacity` blocks, which holds a full one only while `in_flight` more could be taken.
+    /// It takes no memory yet.
     pub(crate) fn new(
         budget: &MemoryBudget,
         block_bytes: u64,
@@ -89,7 +89,7 @@ impl BlockPool {
         }
     }
 
-    /// The size of a block in bytes.
+    /// Returns the size of a block in bytes.
     pub(crate) fn block_bytes(&self) -> u64 {
         self.block_bytes
     }
@@ -119,7 +119,7 @@ impl BlockPool {
         self.lock().claims -= buckets;
     }
 
-    /// The first block of a bucket that has a claim; never waits. Its content is whatever was there before.
+    /// Takes the first block of a bucket that has a claim; never waits. Its content is whatever was there before.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] when the budget, not the pool, has no room for it.
@@ -131,7 +131,7 @@ impl BlockPool {
         Ok(block)
     }
 
-    /// The next block of a bucket, if the full one that it replaces may stay in memory; never waits. `None`
+    /// Takes the next block of a bucket, if the full one that it replaces may stay in memory; never waits. `None`
     /// means that the full block must be written.
     pub(crate) fn take_if_roomy(&self) -> Result<Option<Buffer>> {
         let mut state = self.lock();
@@ -141,7 +141,7 @@ impl BlockPool {
         self.take_from(&mut state).map(Some)
     }
 
-    /// Whether a full block could stay in memory now.
+    /// Returns true if a full block could stay in memory now.
     pub(crate) fn is_roomy(&self) -> bool {
         self.has_room(&self.lock())
     }
@@ -150,14 +150,14 @@ impl BlockPool {
         state.taken + state.claims + state.successors + self.in_flight < state.capacity
     }
 
-    /// Whether a partly filled block may stay in memory at the end of a filling. The next filling must still
+    /// Returns true if a partly filled block may stay in memory at the end of a filling. The next filling must still
     /// find a block for each of its `buckets`, and those in flight. The block itself is in `taken`.
     pub(crate) fn may_hold(&self, buckets: u64) -> bool {
         let state = self.lock();
         state.taken + state.claims + buckets + self.in_flight <= state.capacity
     }
 
-    /// The successor of a full block that is to be written. Call it before the block is sent.
+    /// Announces the successor of a full block that is to be written. Call it before the block is sent.
     pub(crate) fn successor(&self) -> Successor<'_> {
         self.lock().successors += 1;
         Successor { pool: self }
@@ -171,15 +171,15 @@ impl BlockPool {
         self.returned.notify_one();
     }
 
-    /// What is taken, claimed and free.
+    /// Counts what is taken, claimed and free.
     #[cfg(all(test, feature = "schedules"))]
     pub(crate) fn counts(&self) -> (u64, u64, usize) {
         let state = self.lock();
         (state.taken, state.claims, state.free.len())
     }
 
-    /// A free block, or a new one. The caller has checked that the capacity allows it. On an error nothing
-    /// was counted.
+    /// Takes a free block, or makes a new one. The caller has checked that the capacity allows it. On an error
+    /// nothing was counted.
     fn take_from(&self, state: &mut State) -> Result<Buffer> {
         let block = match state.free.pop() {
             Some(block) => block,
@@ -202,7 +202,7 @@ pub(crate) struct Successor<'p> {
 }
 
 impl Successor<'_> {
-    /// The block; waits until one is free. The caller holds the lock of its bucket meanwhile, so workers that
+    /// Takes the block; waits until one is free. The caller holds the lock of its bucket meanwhile, so workers that
     /// need the same bucket wait as well.
     ///
     /// # Errors

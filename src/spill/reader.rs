@@ -32,7 +32,7 @@ use crate::spill::loader::Loader;
 use crate::spill::loads::{LoadQueue, MOST_LOADERS};
 use crate::temp::space::TempSpace;
 
-/// Reads buckets, one after the other. Each worker has its own; the threads that load for it serve all of them.
+/// A reader of buckets, one after the other. Each worker has its own; the threads that load for it serve all of them.
 #[derive(Debug)]
 pub(crate) struct BucketReader<'s> {
     loader: Loader<'s>,
@@ -50,41 +50,41 @@ struct ContentReader {
     scratch: Scratch,
 }
 
-/// How buckets are read.
+/// The rules for reading buckets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadRules<'a> {
     /// The temporary space that wrote the buckets.
     pub(crate) space: &'a TempSpace,
     /// The hash of the run.
     pub(crate) hasher: LineHasher,
-    /// What is read at a time, in bytes: one block or several, in whole pages. At least the size of the
-    /// largest block.
+    /// The bytes that are read at a time: one block or several, in whole pages. At least the size of the largest
+    /// block.
     pub(crate) buffer_bytes: u64,
     /// The longest line of all buckets that will be read, in bytes.
     pub(crate) longest_line: u64,
 }
 
 impl ReadRules<'_> {
-    /// What [`BucketReader::new`] takes from its budget, in bytes: the loader's buffers, and room for the
+    /// Returns the bytes that [`BucketReader::new`] takes from its budget: the loader's buffers, and room for the
     /// longest line while it is put together. The reader needs no more later.
     pub(crate) fn memory_bytes(&self) -> u64 {
         Loader::BUFFERS as u64 * self.buffer_bytes + self.long_line_bytes()
     }
 
-    /// Room for the longest line, rounded up to whole pages by the buffer that takes it.
+    /// Returns the room for the longest line, rounded up to whole pages by the buffer that takes it.
     fn long_line_bytes(&self) -> u64 {
         self.longest_line + PAGE
     }
 }
 
 impl<'s> BucketReader<'s> {
-    /// How many threads may load for `readers`: one for each request that they have at a time, up to [`MOST_LOADERS`],
-    /// but at least one for each reader.
+    /// Counts the threads that may load for `readers`: one for each request that they have at a time, up to
+    /// [`MOST_LOADERS`], but at least one for each reader.
     pub(crate) fn loaders(readers: usize) -> usize {
         (readers * Loader::BUFFERS).min(MOST_LOADERS.max(readers))
     }
 
-    /// A reader whose blocks are requested from `queue`, which must be of the space of `rules`.
+    /// Makes a reader whose blocks are requested from `queue`, which must be of the space of `rules`.
     ///
     /// # Errors
     /// [`Error::Memory`] when `budget` has less left than [`ReadRules::memory_bytes`].
@@ -116,8 +116,8 @@ impl<'s> BucketReader<'s> {
         self.read_while(bucket, |batch| work(batch).map(|()| true))
     }
 
-    /// As [`BucketReader::read`], until `work` returns false. What comes after that is not checked, nor are
-    /// the counts of the bucket.
+    /// Works as [`BucketReader::read`], until `work` returns false. What comes after that is not checked, nor are the
+    /// counts of the bucket.
     pub(crate) fn read_while(
         &mut self,
         bucket: &Bucket,
@@ -227,7 +227,7 @@ impl ContentReader {
     }
 }
 
-/// What came back so far.
+/// The counts of what has come back so far.
 #[derive(Debug, Default)]
 struct Progress {
     /// Records, as the headers count them.
@@ -240,7 +240,7 @@ struct Progress {
     hash_sum: u64,
     /// The long line that the last block began or continued, if its end has not come.
     long: Option<LongRecord>,
-    /// Whether `work` has returned false.
+    /// True if `work` has returned false.
     is_over: bool,
 }
 
@@ -323,12 +323,12 @@ impl LongRecord {
         Ok(record)
     }
 
-    /// Whether all pieces have come.
+    /// Returns true if all pieces have come.
     pub(crate) fn is_complete(&self) -> bool {
         self.filled == self.length
     }
 
-    /// The line. Its tail is zeros until all pieces have come.
+    /// Returns the line. Its tail is zeros until all pieces have come.
     pub(crate) fn line(&self) -> &[u8] {
         &self.buffer[..self.length]
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::record::Columns;
 use crate::spill::block::Address;
-use crate::spill::outlet::Outlet;
+use crate::spill::block_sink::BlockSink;
 use crate::spill::pool::BlockPool;
 use crate::temp::space::TempSpace;
 
@@ -31,5 +31,5 @@ pub(crate) struct FillRules<'a> {
     pub(crate) columns: Option<&'a Arc<Columns>>,
     /// The taker of all blocks; the sealed buckets then have counts and no lines. Not for lines with ordinals. `None`:
     /// blocks are held in memory or written to `space`.
-    pub(crate) outlet: Option<&'a dyn Outlet>,
+    pub(crate) block_sink: Option<&'a dyn BlockSink>,
 }

@@ -20,8 +20,8 @@ use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
 
 const LINES: usize = 30_000;
-/// True if blocks go around the page cache: they are loaded by a thread then. Through it, where the machine has room, they
-/// are copied.
+/// True for blocks that go around the page cache: they are loaded by a thread then. Through it, where the machine has
+/// room, they are copied.
 const AROUND: [bool; 2] = [true, false];
 const BLOCK: u64 = 4096;
 /// Blocks that stay free for writing.
@@ -69,7 +69,7 @@ impl Store {
             writers: self.writers,
             has_ordinals: false,
             columns: None,
-            outlet: None,
+            block_sink: None,
         };
         let hasher = LineHasher::with_key([3; 4]);
         let filled = fill(rules, |writer| {
@@ -93,7 +93,7 @@ impl Store {
         }
     }
 
-    /// All lines of a bucket, which is gone then.
+    /// Reads all lines of a bucket, which is gone then.
     fn drain(&self, bucket: Bucket) -> Vec<Vec<u8>> {
         let mut found = Vec::new();
         with_loads(&self.space, |loads| {
@@ -116,7 +116,7 @@ impl Store {
     }
 }
 
-/// What `body` returns, with a queue of requests for files of `space`.
+/// Calls `body` with a queue of requests for files of `space`, and returns what it returns.
 fn with_loads<R>(space: &TempSpace, body: impl FnOnce(&LoadQueue) -> R) -> R {
     let failure = FirstFailure::default();
     let result = loads::with_queue(space, BucketReader::loaders(1), &failure, body);
@@ -124,7 +124,8 @@ fn with_loads<R>(space: &TempSpace, body: impl FnOnce(&LoadQueue) -> R) -> R {
     result
 }
 
-/// One bucket of numbers as lines, of which `pool_blocks` blocks may stay in memory, and what `check` makes of reading it.
+/// Fills one bucket with numbers as lines, of which `pool_blocks` blocks may stay in memory, lets `tamper` change it,
+/// and reads it back.
 fn read_back(pool_blocks: u64, tamper: impl FnOnce(&mut Bucket)) -> Result<Vec<Vec<u8>>> {
     let place = tempfile::tempdir().unwrap();
     let space = TempSpace::new(
@@ -153,7 +154,7 @@ fn read_back(pool_blocks: u64, tamper: impl FnOnce(&mut Bucket)) -> Result<Vec<V
         writers: 0,
         has_ordinals: false,
         columns: None,
-        outlet: None,
+        block_sink: None,
     };
     let batch = Batch::new(&lines, &hashes);
     let indexes: Vec<u32> = (0..LINES as u32).collect();

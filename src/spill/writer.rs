@@ -13,8 +13,8 @@
 //!    under the lock. Any other goes to a writer thread, and the worker waits for a free block.
 //! 5. When all lines are in, `flush` deals with the open blocks and `seal` turns each `Part` into a [`Bucket`].
 //!
-//! Where the filling has an [`Outlet`](crate::spill::outlet::Outlet), the worker hands it each full block, under the
-//! bucket's lock, and goes on in the same buffer: nothing is held and nothing is written.
+//! Where the filling has a [`BlockSink`](crate::spill::block_sink::BlockSink), the worker hands it each full block,
+//! under the bucket's lock, and goes on in the same buffer: nothing is held and nothing is written.
 //!
 //! *Locks:* a thread holds at most one bucket's lock. Under it, the thread may wait in the pool, and writes
 //! the first block of the bucket. The writer threads, the pool and the temporary space take no bucket's lock.
@@ -48,12 +48,12 @@ pub(super) struct FullBlock {
     length: usize,
     /// The file of the bucket.
     file: SpillPath,
-    /// Where the block begins in the file, in bytes: its number times the size of a block.
+    /// The offset of the block in the file, in bytes: its number times the size of a block.
     offset: u64,
 }
 
 impl FullBlock {
-    /// The buffer, to be put back into the pool, whether the block was written or not.
+    /// Gives the buffer back, to be put back into the pool, whether the block was written or not.
     pub(super) fn into_buffer(self) -> Buffer {
         self.buffer
     }
@@ -81,12 +81,12 @@ pub(crate) struct BucketWriter<'a> {
     parts: Vec<Mutex<Part>>,
     /// The failure of the filling. The writer threads record theirs here; workers look at it.
     failure: &'a FirstFailure,
-    /// To the writer threads; `None` if there are none. Unbounded: the pool bounds what is in it.
+    /// The channel to the writer threads; `None` if there are none. Unbounded: the pool bounds what is in it.
     outbox: Option<Sender<FullBlock>>,
 }
 
 impl<'a> BucketWriter<'a> {
-    /// A writer into empty buckets. Full blocks go to `outbox`; without one, the thread that fills a block
+    /// Makes a writer into empty buckets. Full blocks go to `outbox`; without one, the thread that fills a block
     /// writes it.
     pub(super) fn new(
         rules: FillRules<'a>,
@@ -118,12 +118,12 @@ impl<'a> BucketWriter<'a> {
         self.parts.into_iter().enumerate().map(seal).collect()
     }
 
-    /// How many buckets there are.
+    /// Counts the buckets.
     pub(crate) fn buckets(&self) -> u32 {
         self.rules.buckets
     }
 
-    /// The split level of the buckets.
+    /// Returns the split level of the buckets.
     pub(crate) fn level(&self) -> u32 {
         self.rules.address.level
     }
@@ -172,8 +172,8 @@ impl<'a> BucketWriter<'a> {
         let bytes = block::record_bytes(length);
         let block_bytes = self.rules.pool.block_bytes() as usize;
         if bytes > block_bytes - HEADER {
-            match self.rules.outlet {
-                Some(outlet) => part.push_out(outlet, bucket, (line, hash))?,
+            match self.rules.block_sink {
+                Some(block_sink) => part.push_out(block_sink, bucket, (line, hash))?,
                 None => self.push_long(part, bucket, line, behind)?,
             }
         } else {
@@ -224,7 +224,7 @@ impl<'a> BucketWriter<'a> {
         Ok(())
     }
 
-    /// The open block of a bucket, with room for `bytes` more: the present one, or an empty one after the
+    /// Returns the open block of a bucket, with room for `bytes` more: the present one, or an empty one after the
     /// present one was held or written. `bytes` must fit an empty block.
     fn room<'p>(&self, part: &'p mut Part, bucket: u32, bytes: usize) -> Result<&'p mut OpenBlock> {
         let is_full = part
@@ -251,8 +251,8 @@ impl<'a> BucketWriter<'a> {
     /// Seals the open block and puts an empty one in its place. Holds the full block in memory if the pool
     /// has a further block for it, else writes it.
     fn rotate(&self, part: &mut Part, bucket: u32) -> Result<()> {
-        if let Some(outlet) = self.rules.outlet {
-            return part.hand_over(outlet, bucket);
+        if let Some(block_sink) = self.rules.block_sink {
+            return part.hand_over(block_sink, bucket);
         }
         let Some(next) = self.rules.pool.take_if_roomy()? else {
             return self.rotate_to_file(part, bucket);
@@ -264,14 +264,14 @@ impl<'a> BucketWriter<'a> {
         Ok(())
     }
 
-    /// An empty block in `buffer` for a bucket: a short one, once, as soon as full blocks must be written.
+    /// Opens an empty block in `buffer` for a bucket: a short one, once, as soon as full blocks must be written.
     ///
     /// Hashes spread lines evenly, so all buckets would fill their blocks at the same time: a burst of writes that
     /// workers have to wait for, and then a time in which the disk has nothing to do. One short block for each bucket,
     /// of another length for each, spreads the writes over the time that it takes to fill a block.
     fn open(&self, part: &mut Part, bucket: u32, buffer: Buffer) -> OpenBlock {
         let mut open = OpenBlock::new(buffer);
-        if !part.has_staggered && self.rules.outlet.is_none() && !self.rules.pool.is_roomy() {
+        if !part.has_staggered && self.rules.block_sink.is_none() && !self.rules.pool.is_roomy() {
             part.has_staggered = true;
             let share = u64::from(bucket + 1) * open.limit as u64 / u64::from(self.rules.buckets);
             open.limit = share as usize;
@@ -356,7 +356,7 @@ impl<'a> BucketWriter<'a> {
     /// | an empty block | it goes back to the pool |
     /// | a block with lines, and the pool has room beside the next filling's blocks | it is held |
     /// | a block with lines, and the pool is short | it is written, here or by a writer thread |
-    /// | a block with lines, and the filling has an outlet | it is handed over and goes back to the pool |
+    /// | a block with lines, and the filling has a block sink | it is handed over and goes back to the pool |
     /// | no block because it got no line | its claim goes back |
     ///
     /// Called once, when no thread appends any more.
@@ -367,8 +367,8 @@ impl<'a> BucketWriter<'a> {
         let pool = self.rules.pool;
         for (bucket, part) in self.parts.iter().enumerate() {
             let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(outlet) = self.rules.outlet {
-                part.hand_over(outlet, bucket as u32)?;
+            if let Some(block_sink) = self.rules.block_sink {
+                part.hand_over(block_sink, bucket as u32)?;
             }
             match part.open.take() {
                 Some(open) if open.filled == HEADER => pool.put(open.buffer),
@@ -388,7 +388,7 @@ impl<'a> BucketWriter<'a> {
         Ok(())
     }
 
-    /// Where block `number` of `bucket` belongs.
+    /// Returns the address of block `number` of `bucket`.
     fn address(&self, bucket: u32, number: u64) -> Address {
         Address {
             bucket,

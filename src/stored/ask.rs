@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::filter::{AskedFilter, Kind, Occupancy, StoredFilter};
 use crate::input::{Input, Source};
 use crate::options::Options;
-use crate::pass::ordered::{
+use crate::pass::ordered_scan::{
     ChunkOutput, OrderedOutput, OrderedWorker, beyond_scan_bytes, scan_in_order,
 };
 use crate::run::Run;

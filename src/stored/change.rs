@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::filter::{Filter, StoredFilter, Updater, cannot_forget};
 use crate::input::{Input, Source};
 use crate::options::Options;
-use crate::pass::ordered::{ChunkOutput, OrderedOutput, OrderedWorker, scan_in_order};
+use crate::pass::ordered_scan::{ChunkOutput, OrderedOutput, OrderedWorker, scan_in_order};
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
 use crate::stored::build::insert_all;

@@ -26,11 +26,11 @@
 //!
 //! *Cost:* that of the passes; the table in the crate page has it.
 
-mod approximate;
-mod refilter;
+mod accuracy;
 mod replan;
 mod slots;
 mod state;
+mod survivor_filter;
 
 use crate::answer::Collector;
 use crate::error::Result;

@@ -15,9 +15,9 @@ use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::input::Input;
 use crate::output::CountSink;
-use crate::pass::look::look;
+use crate::pass::survivor_sample::sample_survivors;
 use crate::plan::Again;
-use crate::plan::revision::Look;
+use crate::plan::revision::SurvivorSample;
 use crate::plan::steps::{At, List, Question, Slot, Step, screened_build, set_tail};
 use crate::run::Run;
 use crate::strategy::slots::{Kind, distinct};
@@ -37,7 +37,9 @@ impl State<'_> {
             Question::Survivors(at) => self.survivors(run, at),
             Question::SmallSet(at) => Ok(self.small_set(run, at)),
             Question::Again => {
-                let layout = self.about_again().and_then(|it| self.plan.revised_lone(it));
+                let layout = self
+                    .about_again()
+                    .and_then(|it| self.plan.revised_singletons(it));
                 layout.map_or(Ok(()), |layout| run.set_layout(layout))?;
                 Ok(None)
             }
@@ -63,19 +65,19 @@ impl State<'_> {
         let Some(screen) = self.slots.find(Slot::FIRST).and_then(|held| held.screen()) else {
             return Ok(None);
         };
-        let Some(look) = look(run, next, at as usize, screen)? else {
+        let Some(sample) = sample_survivors(run, next, at as usize, screen)? else {
             return Ok(None);
         };
         let Some(filter) = self.first_filter() else {
             return Ok(None);
         };
         // The sample knows its own numbers; those of the filter are added here.
-        let look = Look {
+        let sample = SurvivorSample {
             filter_fpr: filter.occupancy_sampled().fpr,
             filter_distinct: distinct(filter),
-            ..look
+            ..sample
         };
-        match self.plan.revised_sieve(look) {
+        match self.plan.revised_sieve(sample) {
             None => Ok(None),
             Some(revision) if revision.asks_filter => {
                 self.slots.later_shape = revision.second_filter;
@@ -152,7 +154,7 @@ impl State<'_> {
             }
             return None;
         }
-        self.told.stats = None;
+        self.accuracy.stats = None;
         let tail = List::Set.steps(self.inputs.len(), &self.plan.sized.sides);
         self.announce(run, &tail, 0);
         Some(tail)
@@ -176,7 +178,7 @@ impl State<'_> {
     /// Unlike that of a sieve, this filter is never dropped.
     fn check_rate(&self, run: &mut Run<'_>, at: Option<At>) -> Result<()> {
         // A stored filter was judged when it was opened.
-        let stats = self.told.stats.as_ref();
+        let stats = self.accuracy.stats.as_ref();
         if let Some(stats) = stats.filter(|_| self.filters.stored.is_none()) {
             self.plan.check_rate(stats.fill_fpr)?;
         }
@@ -184,7 +186,9 @@ impl State<'_> {
             return Ok(());
         };
         let (input, at) = (&self.inputs[at as usize], at as usize);
-        let seen = held.screen().map(|screen| look(run, input, at, screen));
+        let seen = held
+            .screen()
+            .map(|screen| sample_survivors(run, input, at, screen));
         let layout = seen
             .transpose()?
             .flatten()

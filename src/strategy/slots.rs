@@ -22,12 +22,12 @@ pub(crate) struct StoredFilters<'a> {
     /// A filter that stands for one more input, before all others (`bloom` only). It was checked when the run
     /// began, and is asked in its file or mapped.
     pub(crate) stored: Option<&'a CheckedFilter>,
-    /// Where the filter of the first input is saved. The engine puts the file in place when the run has
-    /// succeeded; a filter of an earlier attempt is overwritten.
+    /// The target for the filter of the first input, if it is saved. The engine puts the file in place when the run
+    /// has succeeded; a filter of an earlier attempt is overwritten.
     pub(crate) saving: Option<&'a FilterTarget>,
 }
 
-/// What is in a slot.
+/// The contents of a slot.
 pub(super) struct Held {
     pub(super) slot: Slot,
     pub(super) kind: Kind,
@@ -103,7 +103,7 @@ impl Slots {
         self.held.iter().find(|held| held.slot == slot)
     }
 
-    /// True if each filter and bitmap is one that a step behind the first `done` names.
+    /// Returns true if each filter and bitmap is one that a step behind the first `done` names.
     pub(super) fn are_named(&self, lives: &Lives, done: usize) -> bool {
         let is_named = |held: &Held| !lives.is_over(held.slot, done);
         self.held.len() <= 2 && self.held.iter().all(is_named)
@@ -122,8 +122,8 @@ impl Slots {
         empty(run, &shape.unwrap_or_else(|| FilterPlan::new(1, 0, 1.0)))
     }
 
-    /// Makes a filter to feed, if one is planned and there is room for it. A refusal by the budget is not an error: what
-    /// is spilled is joined in any case.
+    /// Makes a filter to feed, if one is planned and there is room for it. A refusal by the budget is not an error:
+    /// what is spilled is joined in any case.
     pub(super) fn filter_to_feed(
         &self,
         run: &Run<'_>,

@@ -1,53 +1,53 @@
-//! What a run holds between its steps, and what each step does.
+//! The state of a run between its steps, and the work of each step.
 //!
 //! *Owns:* filters, bitmaps, blocks, buckets and the set of a run, from the step that makes them to the last that needs
 //! them. *Invariants:* those of [`strategy`](super). A step calls one pass, with what it names as arguments. *Cost:*
 //! that of the passes.
 //!
-//! In which order things are made within a step:
+//! The order in which things are made within a step:
 //!
 //! 1. The filter that is fed, while the one that is asked still has its memory: a plan with both has room for both.
-//! 2. Blocks, and the memory for known lines, at the first spill. All stores share one pool: later ones could not use the
-//!    blocks that an early one holds.
+//! 2. Blocks, and the duplicate cache, at the first spill. All stores share one pool: later ones could not use
+//!    the blocks that an early one holds.
 //! 3. The set, last of all: it takes all memory that reading leaves.
 
 use crate::answer::Collector;
 use crate::error::Result;
 use crate::input::Input;
 use crate::pass::addresses::{collect, tell};
-use crate::pass::ask::{Refusing, write_absent, write_new};
+use crate::pass::duplicate_cache::DuplicateCache;
 use crate::pass::filter::{empty, filter_again, insert};
 use crate::pass::join::join;
-use crate::pass::known::KnownLines;
-use crate::pass::resident::ResidentSet;
+use crate::pass::negatives::{Refusing, write_absent, write_new};
+use crate::pass::resident_set::ResidentSet;
 use crate::pass::spill::{Refused, Screening, Spilled, spill};
 use crate::plan::steps::{At, Lets, Lives, Seen, Slot, Step, Through};
 use crate::plan::{FilterPlan, Plan};
 use crate::run::Run;
 use crate::selection::Sides;
 use crate::spill::pool::BlockPool;
-use crate::strategy::approximate::Told;
-use crate::strategy::refilter::filter_if_it_pays;
+use crate::strategy::accuracy::FilterAccuracy;
 use crate::strategy::slots::{Held, Kind, Slots, StoredFilters};
+use crate::strategy::survivor_filter::filter_if_it_pays;
 
-/// What is there between two steps.
+/// The state between two steps.
 pub(super) struct State<'a> {
     pub(super) plan: &'a Plan,
     pub(super) inputs: &'a [Input],
     pub(super) filters: StoredFilters<'a>,
     /// Filters and bitmaps.
     pub(super) slots: Slots,
-    /// Blocks and known lines, from the first spill to the last.
+    /// Blocks and the duplicate cache, from the first spill to the last.
     pool: Option<BlockPool>,
-    known: Option<KnownLines>,
-    /// What was spilled, in the order of the spills.
+    cache: Option<DuplicateCache>,
+    /// The spilled lines, in the order of the spills.
     stores: Vec<Store>,
     /// The set in memory.
     pub(super) set: Option<ResidentSet>,
-    pub(super) told: Told,
+    pub(super) accuracy: FilterAccuracy,
 }
 
-/// What was spilled of an input.
+/// The spilled lines of an input.
 struct Store {
     at: At,
     spilled: Spilled,
@@ -72,14 +72,14 @@ impl<'a> State<'a> {
             filters,
             slots: Slots::new(run, plan, filters.stored)?,
             pool: None,
-            known: None,
+            cache: None,
             stores: Vec::new(),
             set: None,
-            told: Told::new(filters.stored),
+            accuracy: FilterAccuracy::new(filters.stored),
         })
     }
 
-    /// Does what `step` says, but for decisions and the order of the answer.
+    /// Performs `step`, unless it is a decision or the order of the answer.
     ///
     /// # Errors
     /// The first failure of the pass.
@@ -95,8 +95,8 @@ impl<'a> State<'a> {
                 at,
                 through,
                 feed,
-                writes_lone,
-            } => self.spill(run, at, through, feed, writes_lone, out),
+                writes_refused,
+            } => self.spill(run, at, through, feed, writes_refused, out),
             Step::Refilter { of, before, into } => self.refilter(run, of, before, into),
             Step::Build {
                 at,
@@ -166,7 +166,7 @@ impl<'a> State<'a> {
         at: At,
         through: Option<Through>,
         feed: Option<Slot>,
-        writes_lone: bool,
+        writes_refused: bool,
         out: &Collector<'_>,
     ) -> Result<()> {
         let (input, sides) = (&self.inputs[at as usize], &self.plan.sized.sides);
@@ -187,9 +187,9 @@ impl<'a> State<'a> {
             screen: absent.map_or(screen, |absent| Some(absent)),
             feed: fed.as_mut(),
             keeps_repeats: sides.rule().needs_repeats_of(input.sides()),
-            known: self.known.as_ref().map(|known| (known, at as usize)),
-            refused: Refused::of(sides, at as usize, out).filter(|_| writes_lone),
-            outlet: None,
+            cache: self.cache.as_ref().map(|cache| (cache, at as usize)),
+            refused: Refused::of(sides, at as usize, out).filter(|_| writes_refused),
+            block_sink: None,
         };
         let spilled = spill(run, pool, input, screening)?;
         // A filter that was not asked has refused nothing.
@@ -197,7 +197,7 @@ impl<'a> State<'a> {
             .filter(|_| screen.is_some())
             .map_or(1.0, |held| held.fpr);
         if lets == Some(Lets::Answer) {
-            self.told.note_passed(input.lines(), spilled.passed);
+            self.accuracy.note_passed(input.lines(), spilled.passed);
         }
         self.stores.push(Store { at, spilled, fpr });
         if let Some((slot, fed)) = feed.zip(fed) {
@@ -206,15 +206,15 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    /// Makes what a spill needs and is not there yet: blocks, known lines, and the filter that is asked, if no step has
-    /// filled it.
+    /// Makes what a spill needs and is not there yet: blocks, the duplicate cache, and the filter that is asked, if
+    /// no step has filled it.
     fn prepare_spill(&mut self, run: &Run<'_>, through: Option<Through>) -> Result<()> {
         if let Some(Through { slot, .. }) = through.filter(|it| it.lets == Lets::Absent) {
             self.slots.make_if_missing(run, slot)?;
         }
         if self.pool.is_none() {
             self.pool = Some(run.block_pool());
-            self.known = KnownLines::new(run, self.plan.sized.rule())?;
+            self.cache = DuplicateCache::new(run, self.plan.sized.rule())?;
         }
         Ok(())
     }
@@ -324,7 +324,7 @@ impl<'a> State<'a> {
         }
         if self.pool.is_some() && !steps[done..].iter().any(Step::is_of_buckets) {
             // Held blocks stay with their buckets.
-            (self.pool, self.known) = (None, None);
+            (self.pool, self.cache) = (None, None);
         }
         Ok(())
     }
@@ -346,14 +346,14 @@ impl<'a> State<'a> {
             target.write(filter)?;
         }
         if is_first || !self.plan.costs.exact {
-            self.told.note(filter);
+            self.accuracy.note(filter);
         }
         Ok(())
     }
 
     /// Notes what the statistics say of the filters.
     pub(super) fn note_statistics(&mut self, run: &Run<'_>, out: &Collector<'_>) {
-        self.told.note_mistakes(self.plan, self.inputs, out);
-        run.record().filter = self.told.stats.take();
+        self.accuracy.note_mistakes(self.plan, self.inputs, out);
+        run.record().filter = self.accuracy.stats.take();
     }
 }

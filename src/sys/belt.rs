@@ -1,4 +1,4 @@
-//! What goes from one team of threads to another: a belt, on which buffers go round, and a queue of requests.
+//! The hand-over between teams of threads: a belt, on which buffers go round, and a queue of requests.
 //!
 //! ```text
 //!  read-0, read-1, ...                                         work-0, work-1, ...

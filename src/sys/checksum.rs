@@ -10,12 +10,12 @@ use std::hash::Hasher;
 
 use twox_hash::XxHash3_64;
 
-/// The checksum of `bytes`.
+/// Computes the checksum of `bytes`.
 pub(crate) fn of(bytes: &[u8]) -> u64 {
     XxHash3_64::oneshot(bytes)
 }
 
-/// The checksum of `bytes` in the place that `seed` identifies: the same bytes elsewhere have another one.
+/// Computes the checksum of `bytes` in the place that `seed` identifies: the same bytes elsewhere have another one.
 pub(crate) fn in_place(seed: u64, bytes: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(seed, bytes)
 }
@@ -25,7 +25,7 @@ pub(crate) fn in_place(seed: u64, bytes: &[u8]) -> u64 {
 pub(crate) struct Running(XxHash3_64);
 
 impl Running {
-    /// The checksum of [`in_place`], of bytes that come in pieces.
+    /// Begins the checksum of [`in_place`], of bytes that come in pieces.
     pub(crate) fn in_place(seed: u64) -> Self {
         Self(XxHash3_64::with_seed(seed))
     }

@@ -1,8 +1,8 @@
-//! Which instructions the processor has, and fetching memory into its cache before it is used.
+//! The instructions that the processor has, and fetching memory into its cache before it is used.
 //!
 //! *Owns:* feature detection and the prefetch instruction. *Cost:* detection is a cached load.
 
-/// Whether the vector forms for AVX-512 (F, BW, DQ and VL) can run here.
+/// Returns true if the vector forms for AVX-512 (F, BW, DQ and VL) can run here.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn has_avx512() -> bool {
     is_x86_feature_detected!("avx512f")
@@ -20,7 +20,7 @@ pub(crate) fn prefetch<T>(words: &[T], index: usize) {
     }
 }
 
-/// As [`prefetch`], of any address, whatever is there: for memory that another thread may be changing.
+/// Works as [`prefetch`], of any address, whatever is there: for memory that another thread may be changing.
 #[inline]
 pub(crate) fn prefetch_address(address: usize) {
     #[cfg(target_arch = "x86_64")]

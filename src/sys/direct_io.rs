@@ -20,7 +20,7 @@ pub(crate) fn set_direct(file: &File, on: bool) -> bool {
         .is_ok()
 }
 
-/// Whether an error of reading or writing is how a file system refuses direct I/O. Some accept the flag and
+/// Returns true if an error of reading or writing is how a file system refuses direct I/O. Some accept the flag and
 /// refuse only then: the caller turns it off and tries again.
 pub(crate) fn is_refusal(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::INVAL.raw_os_error())

@@ -20,7 +20,7 @@ macro_rules! fail_point {
 
 pub(crate) use fail_point;
 
-/// The error that a system call seems to have returned in a test: EIO.
+/// Makes the error that a system call seems to have returned in a test: EIO.
 #[cfg(feature = "failpoints")]
 pub(crate) fn injected() -> std::io::Error {
     std::io::Error::from_raw_os_error(rustix::io::Errno::IO.raw_os_error())

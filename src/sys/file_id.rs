@@ -1,4 +1,4 @@
-//! Which file a name stands for.
+//! The identity of the file that a name stands for.
 //!
 //! *Owns:* the one answer to "are these two names the same file?", for every input and output of
 //! every command: device and inode of what exists; directory and name of what does not exist yet.
@@ -18,7 +18,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// How many symbolic links are followed in a row, as by the system.
+/// The most symbolic links that are followed in a row, as by the system.
 const MOST_LINKS: usize = 40;
 
 /// Device and inode: what tells a file from every other that exists at the same time.
@@ -29,7 +29,7 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// The file that this metadata describes.
+    /// Identifies the file that this metadata describes.
     pub fn of(metadata: &Metadata) -> Self {
         Self {
             device: metadata.dev(),
@@ -37,7 +37,7 @@ impl FileId {
         }
     }
 
-    /// The file at `path`; links are followed.
+    /// Identifies the file at `path`; links are followed.
     ///
     /// # Errors
     /// Where there is none, or it cannot be looked at.
@@ -45,7 +45,7 @@ impl FileId {
         std::fs::metadata(path).map(|metadata| Self::of(&metadata))
     }
 
-    /// The open file, pipe or device behind `file`.
+    /// Identifies the open file, pipe or device behind `file`.
     ///
     /// # Errors
     /// Where the descriptor is closed.
@@ -57,13 +57,13 @@ impl FileId {
         })
     }
 
-    /// The number of the file system that the file is on.
+    /// Returns the number of the file system that the file is on.
     pub(crate) fn device(self) -> u64 {
         self.device
     }
 }
 
-/// Where a path leads: to a file, or to a name that a new file would get.
+/// The end of a path: a file, or a name that a new file would get.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Destination {
     /// Something is there.
@@ -78,7 +78,7 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// Where `path` leads now.
+    /// Finds where `path` leads now.
     ///
     /// # Errors
     /// Where it leads nowhere: its directory does not exist, or its links are a loop.
@@ -95,7 +95,7 @@ impl Destination {
     }
 }
 
-/// The path at the end of the links that begin at `path`; nothing need be there.
+/// Follows the links that begin at `path` and returns the path at their end; nothing need be there.
 ///
 /// # Errors
 /// ELOOP where the links are a loop, or more than [`MOST_LINKS`].
@@ -111,7 +111,7 @@ pub(crate) fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(rustix::io::Errno::LOOP.into())
 }
 
-/// The directory that a path is in, as it can be opened.
+/// Returns the directory that a path is in, in a form that can be opened.
 pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

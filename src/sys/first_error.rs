@@ -12,8 +12,8 @@ use crate::sys::sync::atomic::{AtomicBool, Ordering};
 use crate::sys::sync::channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender};
 use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How often a waiting thread looks for the failure of another, which does not wake it. It bounds how long a failed run
-/// takes to stop.
+/// The time after which a waiting thread looks for the failure of another, which does not wake it. It bounds how long
+/// a failed run takes to stop.
 pub(crate) const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// Keeps the first error. Shared by reference between the threads of a pass.
@@ -25,14 +25,14 @@ pub(crate) const LOOK_UP: Duration = Duration::from_millis(50);
 /// ```
 #[derive(Debug, Default)]
 pub(crate) struct FirstFailure {
-    /// Set after `first` is: a thread that sees it may rely on an error being there.
+    /// True once `first` is set, never before: a thread that sees it may rely on an error being there.
     has_failed: AtomicBool,
     first: Mutex<Option<Error>>,
 }
 
 impl FirstFailure {
-    /// Notes an error, unless there is one already; returns whether this one was kept. [`Error::Interrupted`] is kept only
-    /// until a cause comes: a thread that was stopped may be quicker than the one that knows why.
+    /// Notes an error, unless there is one already; returns true if this one was kept. [`Error::Interrupted`] is kept
+    /// only until a cause comes: a thread that was stopped may be quicker than the one that knows why.
     pub(crate) fn note(&self, error: Error) -> bool {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         // A thread that stopped because of another reports this; it says nothing about the cause.
@@ -54,12 +54,12 @@ impl FirstFailure {
         result.map_err(|error| _ = self.note(error)).ok()
     }
 
-    /// Whether anything has failed. Cheap enough to ask for every chunk.
+    /// Returns true if anything has failed. Cheap enough to ask for every chunk.
     pub(crate) fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Acquire)
     }
 
-    /// For a thread that is to stop when another has failed.
+    /// Stops a thread when another has failed.
     ///
     /// # Errors
     /// [`Error::Interrupted`] then; the cause is in here already.
@@ -113,7 +113,7 @@ impl FirstFailure {
         Ok(waited.unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    /// The first error. Called when all threads have ended: taking it by value makes sure of that.
+    /// Returns the first error. Called when all threads have ended: taking it by value makes sure of that.
     pub(crate) fn into_result(self) -> Result<()> {
         self.first
             .into_inner()

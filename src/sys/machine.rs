@@ -1,8 +1,8 @@
-//! What the machine and its administrator allow this process.
+//! The limits that the machine and its administrator set this process.
 //!
-//! *Owns:* reading memory limits (available RAM, cgroup v1 and v2, address space), the limit on open files, the process's
-//! resident size, and cores. *Invariants:* a limit that cannot be read is no limit; the smallest of
-//! those that can be read counts. *Cost:* a few small files of `/proc` and `/sys`, once per run.
+//! *Owns:* reading memory limits (available RAM, cgroup v1 and v2, address space), the limit on open files, the
+//! process's resident size, and cores. *Invariants:* a limit that cannot be read is no limit; the smallest of those
+//! that can be read counts. *Cost:* a few small files of `/proc` and `/sys`, once per run.
 //!
 //! *Sources:* cgroups(7), proc(5); `DuckDB`'s reader for the fallback to the root group.
 
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, getrlimit};
 
-/// Bytes of memory that this process could use: the smallest of available RAM, the limits of its
-/// cgroups, and its address-space limit. `100%` of `--memory` is this.
+/// Returns the bytes of memory that this process could use: the smallest of available RAM, the limits of its cgroups,
+/// and its address-space limit. `100%` of `--memory` is this.
 pub fn memory_base_bytes() -> u64 {
     let address_space = getrlimit(Resource::As).current;
     // Where nothing can be read (no /proc), a size that any machine has: 1 GiB.
@@ -23,7 +23,7 @@ pub fn memory_base_bytes() -> u64 {
         .unwrap_or(1 << 30)
 }
 
-/// The limit that holds without `--memory`, in bytes: half of [`memory_base_bytes`], so that the page cache
+/// Returns the limit that holds without `--memory`, in bytes: half of [`memory_base_bytes`], so that the page cache
 /// and other processes keep as much.
 pub fn default_memory_bytes() -> u64 {
     memory_base_bytes() / 2
@@ -34,24 +34,24 @@ pub fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Bytes of address space that this process may still map, where that is limited (`ulimit -v`).
+/// Returns the bytes of address space that this process may still map, where that is limited (`ulimit -v`).
 pub(crate) fn address_space_left() -> Option<u64> {
     let limit = getrlimit(Resource::As).current?;
     // What is mapped already counts towards the limit, resident or not.
     Some(limit.saturating_sub(status_bytes("VmSize:").unwrap_or(0)))
 }
 
-/// How many files this process may have open at a time, where that is limited (`ulimit -n`).
+/// Returns the most files that this process may have open at a time, where that is limited (`ulimit -n`).
 pub(crate) fn most_open_files() -> Option<u64> {
     getrlimit(Resource::Nofile).current
 }
 
-/// The resident size of this process now, in bytes.
+/// Returns the resident size of this process now, in bytes.
 pub(crate) fn resident_bytes() -> u64 {
     status_bytes("VmRSS:").unwrap_or(0)
 }
 
-/// The largest resident size that this process ever had, in bytes.
+/// Returns the largest resident size that this process ever had, in bytes.
 pub(crate) fn peak_resident_bytes() -> u64 {
     status_bytes("VmHWM:").unwrap_or(0)
 }
@@ -63,18 +63,18 @@ pub(crate) fn restart_peak() {
     let _stays_as_it_is = fs::write("/proc/self/clear_refs", "5");
 }
 
-/// A size of this process, in bytes: the line of `/proc/self/status` that begins with `field`.
+/// Reads a size of this process, in bytes: the line of `/proc/self/status` that begins with `field`.
 fn status_bytes(field: &str) -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     kilobytes(&status, field)
 }
 
-/// What the kernel estimates can be used without swapping, in bytes; page cache included.
+/// Returns the bytes that the kernel estimates can be used without swapping; page cache included.
 fn available_ram() -> Option<u64> {
     kilobytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
 }
 
-/// The value of a line `Name:   123 kB`, in bytes.
+/// Reads the value of a line `Name:   123 kB`, in bytes.
 pub(super) fn kilobytes(text: &str, field: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(field))?;
     line.trim()
@@ -85,13 +85,13 @@ pub(super) fn kilobytes(text: &str, field: &str) -> Option<u64> {
         .checked_mul(1024)
 }
 
-/// The smallest memory limit of the cgroups this process is in, in bytes; `None` if they have none.
+/// Returns the smallest memory limit of the cgroups this process is in, in bytes; `None` if they have none.
 pub(super) fn group_limit() -> Option<u64> {
     cgroup_limit(Path::new("/"))
 }
 
-/// The smallest memory limit of the cgroups this process is in, version 1 or 2, the groups above it
-/// included. `root` is `/` outside tests.
+/// Finds the smallest memory limit of the cgroups this process is in, version 1 or 2, the groups above it included.
+/// `root` is `/` outside tests.
 fn cgroup_limit(root: &Path) -> Option<u64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let mut limits = Vec::new();
@@ -121,9 +121,9 @@ fn cgroup_limit(root: &Path) -> Option<u64> {
     limits.into_iter().filter(|&limit| limit < 1 << 60).min()
 }
 
-/// The limits in `file`, in bytes, of the group at `path` and of every group above it up to `mount`. Inside a
-/// container the path is often that of the host and does not exist; then the mount's root is the container's
-/// own group. A limit that is not a number (`max`) is no limit.
+/// Lists the limits in `file`, in bytes, of the group at `path` and of every group above it up to `mount`. Inside a
+/// container the path is often that of the host and does not exist; then the mount's root is the container's own
+/// group. A limit that is not a number (`max`) is no limit.
 fn limits_up(mount: &Path, path: &str, file: &str) -> Vec<u64> {
     let relative = PathBuf::from(path.trim_start_matches('/'));
     relative

@@ -5,8 +5,8 @@
 //!
 //! *Invariants.*
 //! - Every thread of a run has a name and a stack of [`STACK_BYTES`].
-//! - A thread of a team starts only when the one before it has asked for it: a worker when it has found work, so there is at
-//!   most one more than there are pieces of work, however many are allowed.
+//! - A thread of a team starts only when the one before it has asked for it: a worker when it has found work, so
+//!   there is at most one more than there are pieces of work, however many are allowed.
 //!
 //! *Cost:* 10 to 30 µs for each thread, once a pass.
 //!
@@ -50,13 +50,13 @@ pub(crate) fn spawn<'scope>(
         .map_err(|error| no_thread(&error))
 }
 
-/// How many of `most` threads of a team may run that each open a file at a time: together they have no more than a
-/// quarter of the files that the process may have open (`ulimit -n`).
+/// Counts how many of `most` threads of a team may run that each open a file at a time: together they have no more
+/// than a quarter of the files that the process may have open (`ulimit -n`).
 pub(crate) fn with_open_files(most: usize) -> usize {
     most.min(files_for_threads(machine::most_open_files()))
 }
 
-/// A quarter of `most_open`, and at least one.
+/// Returns a quarter of `most_open`, and at least one.
 fn files_for_threads(most_open: Option<u64>) -> usize {
     most_open.map_or(usize::MAX, |most| (most / 4).max(1) as usize)
 }
@@ -68,12 +68,12 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// At most `most` workers at a time.
+    /// Allows at most `most` workers at a time.
     pub(crate) fn new(most: usize) -> Self {
         Self { most }
     }
 
-    /// The same with no more than `most` workers.
+    /// Allows no more than `most` of these workers.
     pub(crate) fn at_most(self, most: usize) -> Self {
         Self::new(self.most.min(most))
     }
@@ -102,8 +102,8 @@ type TeamWork<'w, E> = dyn Fn(&E, &dyn Fn()) -> Result<()> + Sync + 'w;
 pub(crate) struct Team<'t> {
     pub(crate) name: &'static str,
     pub(crate) most: usize,
-    /// Whether a further thread that cannot be started is a failure, too: so it is with workers, whose number the user
-    /// asks for. If not, the others take longer, and that is all.
+    /// True if a further thread that cannot be started is a failure, too: so it is with workers, whose number the
+    /// user asks for. If not, the others take longer, and that is all.
     pub(crate) must_all_start: bool,
     /// Errors and panics of the threads are noted here, and those of starting one; after one no more start.
     pub(crate) failure: &'t FirstFailure,
@@ -163,7 +163,7 @@ impl<'t> Team<'t> {
     }
 }
 
-/// The error for a thread that the system does not give.
+/// Makes the error for a thread that the system does not give.
 pub(crate) fn no_thread(error: &std::io::Error) -> Error {
     Error::Machine {
         what: format!("cannot start a thread: {}", Plain(error)),
@@ -177,7 +177,7 @@ mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// How many of `most` workers start for `pieces` of work, and how many pieces they do.
+    /// Counts how many of `most` workers start for `pieces` of work, and how many pieces they do.
     fn started(most: usize, pieces: usize) -> (usize, usize) {
         let (started, next, done) = Default::default();
         let (started, next, done): (AtomicUsize, AtomicUsize, AtomicUsize) = (started, next, done);

@@ -1,7 +1,7 @@
-//! What the system has not yet written to its disks, and how much of that it tolerates.
+//! The bytes that the system has not yet written to its disks, and how many of them it tolerates.
 //!
-//! *Owns:* reading the settings and the numbers. *Invariants:* what cannot be read is `None`, and then nothing is known.
-//! *Cost:* the settings are read once; the numbers take two files of `/proc` (some 50 microseconds).
+//! *Owns:* reading the settings and the numbers. *Invariants:* what cannot be read is `None`, and then nothing is
+//! known. *Cost:* the settings are read once; the numbers take two files of `/proc` (some 50 microseconds).
 //!
 //! Beyond a first threshold (`vm.dirty_background_ratio` per cent of the memory that is available, or
 //! `vm.dirty_background_bytes`) Linux begins to write by itself. Half-way from there to a second one (`vm.dirty_ratio`,
@@ -17,12 +17,12 @@ use crate::sys::machine::{group_limit, kilobytes, resident_bytes};
 /// has without settings.
 const MOST_PERCENT: u64 = 10;
 
-/// How many bytes are unwritten.
+/// The bytes that are unwritten.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unwritten {
-    /// Of the files of all programs together.
+    /// The bytes of the files of all programs together.
     pub(crate) bytes: u64,
-    /// As many as the system tolerates before it does anything about them.
+    /// The most that the system tolerates before it does anything about them.
     pub(crate) most_bytes: u64,
 }
 
@@ -31,14 +31,14 @@ pub(crate) struct Unwritten {
 pub(crate) struct Writeback {
     /// The part of the available memory that may be unwritten, in per cent.
     percent: u64,
-    /// What may be unwritten in any case, in bytes.
+    /// The most bytes that may be unwritten in any case.
     most_bytes: u64,
     /// The memory limit of the group that this process is in, in bytes.
     group_bytes: Option<u64>,
 }
 
 impl Writeback {
-    /// The settings; `None` where the system does not tell them.
+    /// Reads the settings; `None` where the system does not tell them.
     pub(crate) fn of_system() -> Option<Self> {
         let (begins, waits) = (Threshold::of("dirty_background")?, Threshold::of("dirty")?);
         Some(Self {
@@ -48,8 +48,8 @@ impl Writeback {
         })
     }
 
-    /// What is unwritten now, and what would be tolerated. In a container that is a part of what is left of its limit,
-    /// although all that is unwritten in the system counts.
+    /// Returns what is unwritten now, and what would be tolerated. In a container that is a part of what is left of
+    /// its limit, although all that is unwritten in the system counts.
     pub(crate) fn now(&self) -> Option<Unwritten> {
         let memory = fs::read_to_string("/proc/meminfo").ok()?;
         let bytes = kilobytes(&memory, "Dirty:")? + kilobytes(&memory, "Writeback:")?;
@@ -72,7 +72,8 @@ struct Threshold {
 }
 
 impl Threshold {
-    /// The threshold whose settings have names that begin with `kind`. Of the two, the one that is not in use reads as 0.
+    /// Reads the threshold whose settings have names that begin with `kind`. Of the two, the one that is not in use
+    /// reads as 0.
     fn of(kind: &str) -> Option<Self> {
         let setting = |unit: &str| {
             let text = fs::read_to_string(format!("/proc/sys/vm/{kind}_{unit}")).ok()?;

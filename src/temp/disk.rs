@@ -1,4 +1,4 @@
-//! What a file system says of itself.
+//! The facts that a file system tells of itself.
 //!
 //! *Owns:* the questions whose answers decide whether, and how, temporary files go to a place.
 //!
@@ -15,23 +15,23 @@ use rustix::fs::StatVfsMountFlags;
 
 use crate::sys::file_id::FileId;
 
-/// Whether the files of `directory` are in memory and nowhere else: then spilling to it saves no memory.
+/// Returns true if the files of `directory` are in memory and nowhere else: then spilling to it saves no memory.
 pub(super) fn is_in_memory(directory: &Path) -> bool {
     /// The magic numbers of tmpfs and ramfs (statfs(2)).
     const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
     rustix::fs::statfs(directory).is_ok_and(|stat| IN_MEMORY.contains(&(stat.f_type as u32)))
 }
 
-/// Whether the file system of `directory` can keep files in the page cache for a while: it refuses a write at once if it has no
-/// room for it, and takes no more room than is written. Over a network, a lack of room is found out later; XFS takes
-/// room ahead of what is written (14 % more was seen), which would exceed a cap.
+/// Returns true if the file system of `directory` can keep files in the page cache for a while: it refuses a write at
+/// once if it has no room for it, and takes no more room than is written. Over a network, a lack of room is found out
+/// later; XFS takes room ahead of what is written (14 % more was seen), which would exceed a cap.
 pub(super) fn may_cache(directory: &Path) -> bool {
     /// The magic numbers of ext4 (and ext2, ext3) and Btrfs (statfs(2)).
     const SUCH: [u32; 2] = [0xef53, 0x9123_683e];
     rustix::fs::statfs(directory).is_ok_and(|stat| SUCH.contains(&(stat.f_type as u32)))
 }
 
-/// Whether the file system that the file at `path` is, or would be, in has no inode left. Such a disk refuses
+/// Returns true if the file system that the file at `path` is, or would be, in has no inode left. Such a disk refuses
 /// a new file as a full one does, but freeing bytes does not help.
 pub(super) fn has_no_inodes(path: &Path) -> bool {
     path.parent()
@@ -39,14 +39,14 @@ pub(super) fn has_no_inodes(path: &Path) -> bool {
         .is_some_and(|stat| are_used_up(stat.f_files, stat.f_favail))
 }
 
-/// Whether a file system with `all` inodes has none `available`. One that does not count inodes reports 0 of
+/// Returns true if a file system with `all` inodes has none `available`. One that does not count inodes reports 0 of
 /// 0: it has no such limit.
 fn are_used_up(all: u64, available: u64) -> bool {
     all > 0 && available == 0
 }
 
-/// Bytes that this process may still use in `places`, each file system counted once. Without what is reserved
-/// for root. One that does not report its size counts as endless.
+/// Counts the bytes that this process may still use in `places`, each file system once. Without what is reserved for
+/// root. A file system that does not report its size counts as endless.
 pub(crate) fn free_bytes(places: &[PathBuf]) -> u64 {
     let mut devices = Vec::new();
     let mut free = 0u64;
@@ -60,7 +60,7 @@ pub(crate) fn free_bytes(places: &[PathBuf]) -> u64 {
     free
 }
 
-/// As [`free_bytes`], for each place alone, in order. Places on one file system share what is free there
+/// Works as [`free_bytes`], for each place alone, in order. Places on one file system share what is free there
 /// equally, or a disk with two places would get twice its share of files.
 pub(super) fn room_of_each<'p>(places: impl Iterator<Item = &'p Path> + Clone) -> Vec<u64> {
     let devices: Vec<u64> = places.clone().map(device_of).collect();
@@ -75,17 +75,17 @@ pub(super) fn room_of_each<'p>(places: impl Iterator<Item = &'p Path> + Clone) -
         .collect()
 }
 
-/// Whether nothing can be written to the file system of a place.
+/// Returns true if nothing can be written to the file system of a place.
 pub(crate) fn is_read_only(place: &Path) -> bool {
     rustix::fs::statvfs(place).is_ok_and(|stat| stat.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
-/// The device that `place` is on; 0 if the system does not say.
+/// Returns the device that `place` is on; 0 if the system does not say.
 fn device_of(place: impl AsRef<Path>) -> u64 {
     FileId::at(place.as_ref()).map_or(0, FileId::device)
 }
 
-/// Bytes that are free for this user on the file system of `place`; 0 if it is mounted read-only.
+/// Counts the bytes that are free for this user on the file system of `place`; 0 if it is mounted read-only.
 fn free_on(place: &Path) -> u64 {
     match rustix::fs::statvfs(place) {
         Ok(stat) if stat.f_flag.contains(StatVfsMountFlags::RDONLY) => 0,

@@ -1,4 +1,4 @@
-//! Which parts of a file are in which place.
+//! The places that the parts of a file are in.
 //!
 //! *Owns:* the list of those parts of one file that are not in the place where it begins.
 //!
@@ -33,7 +33,7 @@ pub(super) struct Extents {
     parts: Mutex<Parts>,
 }
 
-/// What the lock protects. It is never held during I/O.
+/// The list behind the lock. It is never locked during I/O.
 #[derive(Debug)]
 struct Parts {
     /// The place where the next write is tried first.
@@ -47,13 +47,13 @@ struct Parts {
 struct Extent {
     /// The first byte.
     start: u64,
-    /// Behind the last byte; that of a block includes the hole up to the next.
+    /// The end behind the last byte; that of a block includes the hole up to the next.
     end: u64,
     place: usize,
 }
 
 impl Extents {
-    /// A file that is in one place, as far as it is written.
+    /// Describes a file that is in one place, as far as it is written.
     pub(super) fn new(first_place: usize) -> Self {
         Self {
             first_place,
@@ -64,12 +64,12 @@ impl Extents {
         }
     }
 
-    /// The place that the next write goes to.
+    /// Returns the place that the next write goes to.
     pub(super) fn latest(&self) -> usize {
         self.lock().latest
     }
 
-    /// Whether anything is in another place than the first.
+    /// Returns true if anything is in another place than the first.
     pub(super) fn has_parts(&self) -> bool {
         !self.lock().elsewhere.is_empty()
     }
@@ -97,8 +97,8 @@ impl Extents {
         is_first
     }
 
-    /// The place of the byte at `offset`, and the offset up to which everything is in that place, at most `end`.
-    /// A reader calls it again from there until it is at `end`.
+    /// Returns the place of the byte at `offset`, and the offset up to which everything is in that place, at most
+    /// `end`. A reader calls it again from there until it is at `end`.
     pub(super) fn part_at(&self, offset: u64, end: u64) -> (usize, u64) {
         let parts = self.lock();
         let next = parts.elsewhere.iter().find(|part| part.end > offset);
@@ -109,7 +109,7 @@ impl Extents {
         }
     }
 
-    /// All places that have a part of the file, the first one included, each once.
+    /// Lists all places that have a part of the file, the first one included, each once.
     pub(super) fn places(&self) -> Vec<usize> {
         let mut places = vec![self.first_place];
         for part in &self.lock().elsewhere {

@@ -1,4 +1,4 @@
-//! Which blocks of temporary files go through the page cache.
+//! The choice of the blocks of temporary files that go through the page cache.
 //!
 //! *Owns:* the answer for each block that is written, for all runs of one command.
 //!
@@ -18,13 +18,13 @@
 //! ```
 //!
 //! *Invariants:*
-//! - It matters for time only. The system keeps both ways coherent, and whichever way a block was written, it may be read
-//!   either way.
-//! - The bucket files of a command have no more than the share in the cache. In a container the share is one of its limit, and
-//!   where it would be small, nothing goes through the cache.
+//! - It matters for time only. The system keeps both ways coherent, and whichever way a block was written, it may be
+//!   read either way.
+//! - The bucket files of a command have no more than the share in the cache. In a container the share is one of its
+//!   limit, and where it would be small, nothing goes through the cache.
 //! - The system is asked again after a step of bytes, so several processes may exceed the share by a step each.
-//! - After a block of a file has gone around the cache, all later ones do. So those in the cache are at the beginning of the
-//!   file, but for a few that several threads write at the same time.
+//! - After a block of a file has gone around the cache, all later ones do. So those in the cache are at the beginning
+//!   of the file, but for a few that several threads write at the same time.
 //!
 //! *Cost:* a lock for each block, and two files of `/proc` for each step: some 50 microseconds for 16 MiB.
 
@@ -35,7 +35,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::sys::failpoint::fail_point;
 use crate::sys::writeback::{Unwritten, Writeback};
 
-/// How many bytes go the same way before the system is asked again: enough for the question not to cost anything.
+/// The bytes that go the same way before the system is asked again: enough for the question not to cost anything.
 const STEP: u64 = 16 << 20;
 
 /// The least share that is of use, in bytes: beside it a step is little.
@@ -47,32 +47,32 @@ const ALL: u64 = 1 << 60;
 
 /// The part of the page cache that the bucket files of a command may have.
 pub(super) struct PageCache {
-    /// Asks the system what is unwritten. Outside tests that is [`Writeback::now`].
+    /// The question to the system how much is unwritten. Outside tests that is [`Writeback::now`].
     ask: Box<dyn Fn() -> Option<Unwritten> + Send + Sync>,
     state: Mutex<State>,
 }
 
-/// What changes with each block.
+/// The state that changes with each block.
 #[derive(Debug)]
 struct State {
     /// Bytes in the cache, of files that were not removed.
     held_bytes: u64,
-    /// What may be in the cache, in bytes, by the last answer of the system.
+    /// The most bytes that may be in the cache, by the last answer of the system.
     most_bytes: u64,
-    /// Whether the system had room for a step.
+    /// True if the system had room for a step.
     is_roomy: bool,
     /// Bytes for which that answer still holds.
     left_bytes: u64,
 }
 
 impl PageCache {
-    /// As large a part as the system leaves unwritten by itself.
+    /// Makes a cache as large as the part that the system leaves unwritten by itself.
     pub(super) fn of_system() -> Arc<Self> {
         let settings = Writeback::of_system();
         Self::asking(move || settings.and_then(|settings| settings.now()))
     }
 
-    /// As [`PageCache::of_system`], of what `ask` says.
+    /// Works as [`PageCache::of_system`], with the answers of `ask`.
     pub(super) fn asking(ask: impl Fn() -> Option<Unwritten> + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
             ask: Box::new(ask),
@@ -127,20 +127,20 @@ impl fmt::Debug for PageCache {
     }
 }
 
-/// What of one file went through the page cache. Dropping it gives its room to other files: drop it when the file is
-/// removed.
+/// The bytes of one file that went through the page cache. Dropping it gives its room to other files: drop it when
+/// the file is removed.
 #[derive(Debug)]
 pub(super) struct CachedPart {
     cache: Arc<PageCache>,
     bytes: AtomicU64,
-    /// Behind the last of these bytes; 0 if there are none.
+    /// The offset behind the last of these bytes; 0 if there are none.
     end: AtomicU64,
-    /// Whether no further block goes through the cache.
+    /// True if no further block goes through the cache.
     has_ended: AtomicBool,
 }
 
 impl CachedPart {
-    /// That of a new file.
+    /// Makes the part of a new file: no bytes yet.
     pub(super) fn new(cache: &Arc<PageCache>) -> Self {
         Self {
             cache: Arc::clone(cache),
@@ -150,8 +150,8 @@ impl CachedPart {
         }
     }
 
-    /// Whether a block of `bytes` that begins at `offset` of the file is to be written through the cache. If so, it
-    /// counts as written from now on.
+    /// Decides whether a block of `bytes` that begins at `offset` of the file is to be written through the cache. If
+    /// so, it counts as written from now on.
     pub(super) fn takes(&self, offset: u64, bytes: u64) -> bool {
         // For a test, a cache that has no more room.
         fail_point!("page-cache", {
@@ -168,8 +168,8 @@ impl CachedPart {
         true
     }
 
-    /// Whether what begins at `offset` is best read through the cache: some of it or of what is behind it was written
-    /// so.
+    /// Returns true if what begins at `offset` is best read through the cache: some of it or of what is behind it was
+    /// written so.
     pub(super) fn is_before_end(&self, offset: u64) -> bool {
         offset < self.end.load(Ordering::Relaxed)
     }
@@ -187,7 +187,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// A cache with a share of `most` MiB, and what is unwritten, in bytes.
+    /// Makes a cache with a share of `most` MiB, and what is unwritten, in bytes.
     fn cache(most: u64) -> (Arc<PageCache>, Arc<AtomicU64>) {
         let unwritten = Arc::new(AtomicU64::new(0));
         let told = Arc::clone(&unwritten);
@@ -200,7 +200,7 @@ mod tests {
         (cache, unwritten)
     }
 
-    /// How many of `blocks` blocks of a MiB the cache takes.
+    /// Counts those of `blocks` blocks of a MiB that the cache takes.
     fn taken(cache: &PageCache, blocks: u64) -> usize {
         (0..blocks).filter(|_| cache.takes(MIB)).count()
     }

@@ -27,21 +27,21 @@ use crate::temp::disk::{may_cache, room_of_each};
 use crate::temp::orphans::{Mark, PREFIX, mark_as_alive, remove_files, remove_orphans, remove_own};
 use crate::temp::page_cache::PageCache;
 
-/// How often a directory is made anew because another run took it for an orphan. A run does that only in the
+/// The times that a directory is made anew because another run took it for an orphan. A run does that only in the
 /// moment before the directory is marked; a process that takes this many is not a run of outset.
 const TRIES: usize = 100;
 
 /// The places of one command, shared by its runs and by all their threads.
 #[derive(Debug)]
 pub(crate) struct Places {
-    /// In the order of the options. A place is known by its index. Empty only where no file is ever made.
+    /// The places in the order of the options. A place is known by its index. Empty only where no file is ever made.
     list: Vec<Place>,
     interrupt: Interrupt,
-    /// Which blocks of bucket files go through the page cache.
+    /// The part of the page cache that blocks of bucket files go through.
     pub(super) page_cache: Arc<PageCache>,
     /// The number in the name of the next file. It is never used twice, so no two files have one name.
     next_file: AtomicU64,
-    /// Whether the first clean-up has begun.
+    /// True if the first clean-up has begun.
     has_looked_for_orphans: AtomicBool,
 }
 
@@ -50,9 +50,9 @@ pub(crate) struct Places {
 pub(super) struct Place {
     /// The directory that the user named.
     pub(super) parent: PathBuf,
-    /// Whether blocks can be written and read around the page cache. True until the file system refuses it once.
+    /// True if blocks can be written and read around the page cache. True until the file system refuses it once.
     pub(super) is_direct: AtomicBool,
-    /// Whether its file system can keep bucket files in the page cache for a while.
+    /// True if its file system can keep bucket files in the page cache for a while.
     pub(super) can_cache: bool,
     /// The private directory; `None` before the first file. The lock is held while it is made, so that several
     /// threads make one.
@@ -93,12 +93,12 @@ pub(super) struct NewFile {
     pub(super) place: usize,
     /// The private directory of the place, the number, a dash and the label.
     pub(super) path: PathBuf,
-    /// Whether the private directory was made for this file.
+    /// True if the private directory was made for this file.
     pub(super) is_first: bool,
 }
 
 impl Places {
-    /// A place in each of `parents`, for a command that `interrupt` stops. Nothing is created before the first
+    /// Makes a place in each of `parents`, for a command that `interrupt` stops. Nothing is created before the first
     /// file. Without `parents`, asking for a file is a bug.
     pub(crate) fn new(parents: &[PathBuf], interrupt: &Interrupt) -> Arc<Self> {
         Arc::new(Self {
@@ -110,12 +110,12 @@ impl Places {
         })
     }
 
-    /// How many places there are.
+    /// Counts the places.
     pub(super) fn count(&self) -> usize {
         self.list.len()
     }
 
-    /// The place with index `number`.
+    /// Returns the place with index `number`.
     pub(super) fn place(&self, number: usize) -> &Place {
         &self.list[number]
     }
@@ -130,7 +130,7 @@ impl Places {
         }
     }
 
-    /// A name for a new file where there is the most room for one. The file is made by its first write, but
+    /// Makes a name for a new file where there is the most room for one. The file is made by its first write, but
     /// counts as present from now on. `label` says what it is, for a person who finds it.
     ///
     /// # Errors
@@ -164,8 +164,8 @@ impl Places {
         }
     }
 
-    /// The place with the most room for one more file beside those that it has, of those that have
-    /// `bytes` free and are not `excluded`. `None` if there is none such.
+    /// Finds the place with the most room for one more file beside those that it has, of those that have `bytes` free
+    /// and are not `excluded`. `None` if there is none such.
     ///
     /// A single place is never asked how much is free: there is no choice to make.
     pub(super) fn roomiest(&self, excluded: &[usize], bytes: u64) -> Option<usize> {
@@ -183,7 +183,7 @@ impl Places {
         })
     }
 
-    /// The private directory of a place, and whether this call has made it.
+    /// Returns the private directory of a place, and true if this call has made it.
     ///
     /// # Errors
     /// As [`Places::new_file`].
@@ -208,9 +208,9 @@ impl Places {
     }
 }
 
-/// Of the places that `may_be`, the one where each file has the most room if one more is added: its room,
-/// divided by one more than its files. Of equal ones, the first with the fewest files. So places fill in
-/// proportion to their room, although the sizes of files are not known beforehand.
+/// Finds the place where each file has the most room if one more is added, of those that `may_be`: its room, divided
+/// by one more than its files. Of equal ones, the first with the fewest files. So places fill in proportion to their
+/// room, although the sizes of files are not known beforehand.
 fn roomiest(rooms: &[u64], present: &[u64], may_be: impl Fn(usize) -> bool) -> Option<usize> {
     let share = |place: usize| rooms[place] / (present[place] + 1);
     (0..rooms.len())
@@ -218,7 +218,7 @@ fn roomiest(rooms: &[u64], present: &[u64], may_be: impl Fn(usize) -> bool) -> O
         .min_by_key(|&place| (std::cmp::Reverse(share(place)), present[place]))
 }
 
-/// Whether an error says that a place has no room, which another may have.
+/// Returns true if an error says that a place has no room, which another may have.
 pub(super) fn is_full(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -227,7 +227,7 @@ pub(super) fn is_full(error: &io::Error) -> bool {
 }
 
 impl Place {
-    /// A place in `parent`, without a private directory.
+    /// Makes a place in `parent`, without a private directory.
     fn new(parent: &Path) -> Self {
         Self {
             parent: parent.to_owned(),
@@ -238,7 +238,7 @@ impl Place {
         }
     }
 
-    /// The private directory, and whether this call has made it. Other threads that want it wait meanwhile.
+    /// Returns the private directory, and true if this call has made it. Other threads that want it wait meanwhile.
     ///
     /// 1. Make `outset-XXXXXX`, and put it on the interrupt's list under the same lock.
     /// 2. Mark it as one of a live run.
@@ -270,7 +270,7 @@ impl Place {
         Err(self.no_directory(io::ErrorKind::NotFound.into()))
     }
 
-    /// A new directory, 0700 from the start, that a signal removes as long as the guard lives.
+    /// Makes a new directory, 0700 from the start, that a signal removes as long as the guard lives.
     fn new_directory(&self, interrupt: &Interrupt) -> Result<(TempDir, PathGuard)> {
         let make = || {
             tempfile::Builder::new()
@@ -284,13 +284,13 @@ impl Place {
             .map_err(|source| self.no_directory(source))
     }
 
-    /// The error of this place.
+    /// Makes the error of this place.
     fn no_directory(&self, source: io::Error) -> Error {
         no_directory(&self.parent, source)
     }
 }
 
-/// The error of a place in which no directory can be made.
+/// Makes the error of a place in which no directory can be made.
 pub(crate) fn no_directory(parent: &Path, source: io::Error) -> Error {
     Error::Temp {
         path: parent.to_owned(),
@@ -304,7 +304,7 @@ pub(crate) fn no_directory(parent: &Path, source: io::Error) -> Error {
 mod tests {
     use super::*;
 
-    /// How many of `files` each place gets whose room never changes.
+    /// Counts those of `files` that each place gets whose room never changes.
     fn divided(rooms: &[u64], files: usize) -> Vec<u64> {
         let mut present = vec![0; rooms.len()];
         for _ in 0..files {

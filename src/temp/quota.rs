@@ -1,4 +1,4 @@
-//! How much temporary disk may be used.
+//! The cap on temporary disk.
 //!
 //! *Owns:* the cap (`--max-temp`), and the count of what is used by all that share it: the runs of one command.
 //!
@@ -23,7 +23,7 @@ pub(crate) struct Quota {
 }
 
 impl Quota {
-    /// A cap of `cap_bytes`, of which nothing is used.
+    /// Makes a cap of `cap_bytes`, of which nothing is used.
     pub(crate) fn new(cap_bytes: u64) -> Arc<Self> {
         Arc::new(Self {
             cap_bytes,
@@ -32,7 +32,7 @@ impl Quota {
         })
     }
 
-    /// The cap, in bytes.
+    /// Returns the cap, in bytes.
     pub(super) fn cap_bytes(&self) -> u64 {
         self.cap_bytes
     }
@@ -58,12 +58,12 @@ impl Quota {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// What is used, in bytes.
+    /// Returns the bytes that are used.
     pub(crate) fn used_bytes(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// The most that was used at one time, in bytes.
+    /// Returns the most bytes that were used at one time.
     pub(crate) fn peak_bytes(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// A module by its path, such as `plan::design::lone`; and what its file says.
+/// A module by its path, such as `plan::design::sieve`; and what its file says.
 type Modules = BTreeMap<String, String>;
 
 /// The source text of a file without comments and unit tests.

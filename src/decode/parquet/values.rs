@@ -17,7 +17,7 @@ use ::parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 
 use crate::decode::parquet::allowance::Allowance;
 use crate::decode::parquet::pages::{Chunk, LastPage, Layout, Pages, damaged};
-use crate::sys::guarded;
+use crate::sys::panic_guard::guarded;
 
 /// The values of a column of a row group.
 pub(super) struct Values<T: DataType> {
@@ -143,7 +143,7 @@ impl<T: DataType> Values<T> {
 
 /// Calls `parquet`. That a damaged page lets it panic is an error like others.
 pub(super) fn guard<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
-    guarded::guarded(call).unwrap_or_else(|| Err(damaged("its content makes no sense")))
+    guarded(call).unwrap_or_else(|| Err(damaged("its content makes no sense")))
 }
 
 /// Returns the layout of the pages of this column.

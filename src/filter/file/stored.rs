@@ -27,7 +27,7 @@ use crate::lines::LineFormat;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
 use crate::record::KeyForm;
-use crate::sys::{checksum, compute};
+use crate::sys::{checksum, compute_pool};
 
 /// Parts of a file that several threads read: enough for all to end at about the same time.
 const PARTS: u64 = 64;
@@ -129,7 +129,7 @@ impl StoredFilter {
         let sections = self.header.sections().div_ceil(PARTS).max(1);
         let body = words[..bytes as usize].chunks_mut((sections * SECTION_BYTES) as usize);
         let parts = (0..).step_by(sections as usize).zip(body).collect();
-        let counted = compute::each(threads, parts, |(first, part): (u64, &mut [u8])| {
+        let counted = compute_pool::each(threads, parts, |(first, part): (u64, &mut [u8])| {
             let mut census = Census::new(self.header.shape);
             for (number, section) in (first..).zip(part.chunks_mut(SECTION_BYTES as usize)) {
                 self.read_section(number, section)?;

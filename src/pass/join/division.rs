@@ -1,4 +1,4 @@
-//! How a join is divided: among how many workers, and with how many threads that write for each.
+//! The division of a join among workers, and among threads that write for each of them.
 //!
 //! *Owns:* the choice, which is made when the buckets are there: their sizes are known by then. *Invariants:* the
 //! shares of all workers together are the memory that is left; no more workers than the layout has room for. *Cost:*
@@ -14,7 +14,7 @@ use crate::set::line_set::estimate_set_bytes;
 use crate::spill::bucket::Bucket;
 use crate::sys::threads;
 
-/// Among how many threads a join is divided. Each worker has the same share of the memory that is left.
+/// The threads that a join is divided among. Each worker has the same share of the memory that is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Division {
     /// Workers that join at the same time.
@@ -23,17 +23,18 @@ pub(super) struct Division {
     pub(super) writers: usize,
 }
 
-/// What a worker needs, in bytes.
+/// The bytes that a worker needs.
 #[derive(Debug, Clone, Copy)]
 struct Needs {
-    /// For the longest line, in the set and while it is put together.
+    /// Memory for the longest line, in the set and while it is put together.
     least: u64,
-    /// For the set of the largest bucket and for reading.
+    /// Memory for the set of the largest bucket and for reading.
     largest: u64,
 }
 
 impl Division {
-    /// As many as the buckets, of which the largest line has `longest` bytes, and the memory that is left allow.
+    /// Divides the join among as many threads as the buckets, of which the largest line has `longest` bytes, and the
+    /// memory that is left allow.
     pub(super) fn of(run: &Run<'_>, sides: &Sides, groups: &[Vec<Bucket>], longest: u64) -> Self {
         let (layout, available) = (&run.layout, run.budget.available_bytes());
         let reading = run.read_rules(longest).memory_bytes();
@@ -47,9 +48,9 @@ impl Division {
         Self::choose(layout, groups.len(), writers, available, needs)
     }
 
-    /// For `groups` buckets and at most `most_writers` threads that write: as many workers as planned, fewer where not
-    /// each could hold the longest line, and more where the largest bucket fits the smaller share of more workers. The
-    /// plan does not know that: mostly few lines survived a filter.
+    /// Chooses the threads for `groups` buckets and at most `most_writers` threads that write: as many workers as
+    /// planned, fewer where not each could hold the longest line, and more where the largest bucket fits the smaller
+    /// share of more workers. The plan does not know that: mostly few lines survived a filter.
     fn choose(
         layout: &Layout,
         groups: usize,
@@ -70,13 +71,14 @@ impl Division {
     }
 }
 
-/// What the set of one bucket of each input takes in a worker at most, in bytes; less where lines repeat.
+/// Returns the most bytes that the set of one bucket of each input takes in a worker; less where lines repeat.
 fn set_bytes(sides: &Sides, buckets: &[Bucket]) -> u64 {
     let (lines, mean_bytes) = Work::new(sides, buckets).building_from(Position::default());
     most_set_bytes(lines, mean_bytes, 8 * sides.rule().kept().words() as u64)
 }
 
-/// As [`set_bytes`], of this many lines with a mean that was rounded down, of each of which `kept_bytes` are kept.
+/// Works as [`set_bytes`], for this many lines with a mean that was rounded down, of each of which `kept_bytes` are
+/// kept.
 fn most_set_bytes(lines: u64, mean_bytes: u64, kept_bytes: u64) -> u64 {
     // The pages that a set rounds up to, and what starting it takes.
     let spare = 16 * PAGE;
@@ -95,7 +97,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// A layout that has so many workers, and lets so many join.
+    /// Makes a layout that has so many workers, and lets so many join.
     fn layout(workers: usize, join_workers: usize) -> Layout {
         let mut layout = Layout::default();
         layout.scan.workers = workers;
@@ -103,8 +105,8 @@ mod tests {
         layout
     }
 
-    /// The threads of 100 buckets in 64 MiB of which the largest needs `largest` bytes, where the plan has `planned` of
-    /// 4 workers.
+    /// Chooses the threads for 100 buckets in 64 MiB of which the largest needs `largest` bytes, where the plan has
+    /// `planned` of 4 workers.
     fn threads(planned: usize, largest: u64) -> (usize, usize) {
         let layout = layout(4, planned);
         let needs = Needs {

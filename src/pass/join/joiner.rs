@@ -12,7 +12,7 @@ use crate::pass::join::split::{self, SplitPlan, split};
 use crate::pass::join::work::{Position, Work};
 use crate::pass::join::writing::{write, write_again};
 use crate::run::{Phase, Run};
-use crate::selection::{Found, Sides};
+use crate::selection::{LineState, Sides};
 use crate::set::line_set::LineSet;
 use crate::spill::bucket::Bucket;
 use crate::spill::loads::LoadQueue;
@@ -22,7 +22,7 @@ use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::channel::Sender;
 use crate::sys::sync::{Mutex, PoisonError};
 
-/// What each worker of a join gets.
+/// The share of each worker of a join.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Share {
     /// Its memory, in bytes.
@@ -40,23 +40,23 @@ pub(super) struct Joiner<'a, 's> {
     phase: &'a Phase<'a>,
     /// Threads that write the blocks of a split.
     writers: usize,
-    /// Which input is which side, and what is selected.
+    /// The inputs as sides, and what is selected.
     sides: &'a Sides,
     /// The worker's share. Set, reader and the parts of a split bucket take from it, and nothing else does.
     budget: MemoryBudget,
     /// The lines of the building sides, or of the piece of them that is in work. Emptied for each bucket, and
     /// its memory is kept.
     set: LineSet,
-    /// Reads one bucket at a time, and ahead what is on a disk.
+    /// The reader of one bucket at a time, which reads ahead what is on a disk.
     reader: BucketReader<'a>,
     /// Lines on their way to the collector, 64 KiB at a time, so that its lock is seldom taken.
     out: Outbox<'a, 's>,
-    /// Where buckets go that are done with.
+    /// The channel for buckets that are done with.
     joined: Sender<Bucket>,
 }
 
 impl<'a, 's> Joiner<'a, 's> {
-    /// A worker with a `share` of the memory, which requests blocks from `loads`.
+    /// Makes a worker with a `share` of the memory, which requests blocks from `loads`.
     pub(super) fn new(
         run: &'a Run<'a>,
         phase: &'a Phase<'a>,
@@ -111,8 +111,8 @@ impl<'a, 's> Joiner<'a, 's> {
     /// for each part, so it may be entered anew before it returns, at most once per split level.
     ///
     /// 1. Put the sides in order; skip the bucket if too few sides have lines in it.
-    /// 2. Build the set until the building sides end or the share is full. Where the rule allows it and the set is sure to hold
-    ///    all lines, each line is written when it is new, and step 3 is left out.
+    /// 2. Build the set until the building sides end or the share is full. Where the rule allows it and the set is
+    ///    sure to hold all lines, each line is written when it is new, and step 3 is left out.
     /// 3. If all of it fits: probe, and write. If not: split the bucket, or join it in pieces.
     /// 4. Send the buckets to the sweeper, which removes their files.
     fn join(&mut self, buckets: Vec<Bucket>) -> Result<()> {
@@ -152,9 +152,9 @@ impl<'a, 's> Joiner<'a, 's> {
         parts.try_for_each(|part| self.join(part))
     }
 
-    /// Empties the set and gives it its size before the first line, from the counts of the buckets: growing its table would
-    /// need the old one beside the new one. Returns whether it is sure to have room for all lines of the building sides from
-    /// `start` on.
+    /// Empties the set and gives it its size before the first line, from the counts of the buckets: growing its table
+    /// would need the old one beside the new one. Returns true if it is sure to have room for all lines of the
+    /// building sides from `start` on.
     fn reset(&mut self, work: &Work<'_>, start: Position) -> Result<bool> {
         let (lines, mean_bytes) = work.building_from(start);
         self.set.reset(lines, mean_bytes)?;
@@ -162,8 +162,9 @@ impl<'a, 's> Joiner<'a, 's> {
         Ok(self.set.has_room_for(lines, lines * (mean_bytes + 1)))
     }
 
-    /// Fills the set, which was reset, with the lines of the building sides from `start` on; returns where the first line
-    /// stands that found no room, or the end of the building sides. With `writes_new`, each line that is new to the set is written.
+    /// Fills the set, which was reset, with the lines of the building sides from `start` on. Returns the position of
+    /// the first line that found no room, or the end of the building sides. With `writes_new`, each line that is new
+    /// to the set is written.
     ///
     /// Lines are counted in the order in which they were appended, which a bucket keeps: so a position means
     /// the same line in every reading.
@@ -193,7 +194,7 @@ impl<'a, 's> Joiner<'a, 's> {
         let mut write_new = |line: &[u8]| {
             if writes_new {
                 // Any mark would do: nothing is written that depends on it.
-                write(rule, line, Found::with_mark(1), 1, out)
+                write(rule, line, LineState::with_mark(1), 1, out)
             } else {
                 Ok(())
             }
@@ -210,13 +211,13 @@ impl<'a, 's> Joiner<'a, 's> {
         Ok(end)
     }
 
-    /// Reads what comes after `end`, where the set was full or complete, past the set, and writes the lines that
-    /// are selected: in an intersection when they get the last mark, else when all was read.
+    /// Reads what comes after `end`, where the set was full or complete, past the set, and writes the lines that are
+    /// selected: in an intersection when they get the last mark, else when all was read.
     ///
-    /// 1. Each turn from `end` on marks the lines that it shares with the set. Where the rule has a last mark, a line that
-    ///    gets it is written at once, from the block that was read.
-    /// 2. Where lines are written as often as they come, or as records, the buckets that have these are read once more, and
-    ///    the set only answers.
+    /// 1. Each turn from `end` on marks the lines that it shares with the set. Where the rule has a last mark, a line
+    ///    that gets it is written at once, from the block that was read.
+    /// 2. Where lines are written as often as they come, or as records, the buckets that have these are read once
+    ///    more, and the set only answers.
     /// 3. Else the lines are written from the set, each with what was kept of it.
     fn probe(&mut self, work: &Work<'_>, end: Position) -> Result<()> {
         let (set, out, rule) = (&mut self.set, &mut self.out, self.sides.rule());
@@ -232,7 +233,7 @@ impl<'a, 's> Joiner<'a, 's> {
                 let indexes = skipped as u32..lines as u32;
                 set.mark_all(batch, indexes, side, |line, mark| {
                     if rule.last_mark() == Some(mark) {
-                        write(rule, line, Found::with_mark(mark), 1, out)
+                        write(rule, line, LineState::with_mark(mark), 1, out)
                     } else {
                         Ok(())
                     }
@@ -313,8 +314,8 @@ impl<'a, 's> Joiner<'a, 's> {
     /// Makes sure that all lines found room that were written while the set was built.
     ///
     /// # Errors
-    /// [`Error::Memory`] if one did not. [`LineSet::has_room_for`] rules that out; if it happened, the bucket could not be split,
-    /// because what is written cannot be taken back.
+    /// [`Error::Memory`] if one did not. [`LineSet::has_room_for`] rules that out; if it happened, the bucket could
+    /// not be split, because what is written cannot be taken back.
     fn check_whole(&self, work: &Work<'_>, end: Position) -> Result<()> {
         if end == work.end() {
             Ok(())
@@ -325,8 +326,8 @@ impl<'a, 's> Joiner<'a, 's> {
         }
     }
 
-    /// Not even one line fits an empty set: the limit that would do has room for the longest line in all the places where a
-    /// join has it at the same time (block, piece by piece, set, answer).
+    /// Makes the error for a line that does not fit even an empty set. The limit that would do has room for the
+    /// longest line in all the places where a join has it at the same time (block, piece by piece, set, answer).
     fn no_room_for_one_line(&self, build: &Bucket) -> Error {
         let longest = build.longest_line;
         Error::Memory {

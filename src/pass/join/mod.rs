@@ -5,10 +5,10 @@
 //! 1. Build: the distinct lines of the building sides go into a set, each marked with its sides. What every
 //!    side must have needs one building side, the smallest; a union needs all of them.
 //! 2. Probe: the further sides mark the lines that are in the set.
-//! 3. Write: what every side must have is written when it gets its last mark. What is selected whichever side has it,
-//!    as in a union, is written when it is new to the set, if the set is sure to hold the whole bucket. All else is written
-//!    at the end, if its mark is selected. Where repeats are kept, the first side is read once more, and each of its
-//!    lines is written whose mark is selected.
+//! 3. Write: a line that every side must have is written when it gets its last mark. A line that is selected
+//!    whichever side has it, as in a union, is written when it is new to the set, if the set is sure to hold the
+//!    whole bucket. All others are written at the end, if their marks are selected. Where repeats are kept, the first
+//!    side is read once more, and each of its lines is written whose mark is selected.
 //!
 //! Lines may have been written when a bucket turns out to be damaged: the run fails then.
 //!
@@ -28,10 +28,10 @@
 //! - The thread that calls [`join`] sorts the buckets, starts `load-0`, the sweeper and the workers, and waits.
 //! - A worker takes the largest bucket that is left. It has a budget of its own, which its set and its
 //!   reader share, so one bucket cannot take the memory of another.
-//! - Each worker copies blocks that are in the page cache itself. Threads `load-N`, which all workers share, read the others
-//!   ahead.
-//! - While a worker splits a bucket, up to four threads write the blocks of its parts. Where more join than may write, the
-//!   worker writes them itself.
+//! - Each worker copies blocks that are in the page cache itself. Threads `load-N`, which all workers share, read the
+//!   others ahead.
+//! - While a worker splits a bucket, up to four threads write the blocks of its parts. Where more join than may
+//!   write, the worker writes them itself.
 //! - The sweeper removes the files of joined buckets, because a removal can take a tenth of a second.
 //!
 //! The marks of lines while three inputs are joined, of an intersection (build side A, then B and C) and of a
@@ -109,8 +109,8 @@ pub(crate) fn join(
     join_groups(run, &phase, groups, division, longest, sides, out)
 }
 
-/// As [`join`], the buckets of all inputs by their number, the largest last; `longest` is the longest line of all of
-/// them.
+/// Works as [`join`], with the buckets of all inputs by their number, the largest last; `longest` is the longest line
+/// of all of them.
 fn join_groups(
     run: &Run<'_>,
     phase: &Phase<'_>,
@@ -144,8 +144,8 @@ fn join_groups(
     failure.into_result()
 }
 
-/// A thread that removes the files of buckets that were joined: the system can take a tenth of a
-/// second for each.
+/// Starts the thread that removes the files of buckets that were joined: the system can take a tenth of a second for
+/// each.
 fn spawn_sweeper<'scope>(
     run: &'scope Run<'_>,
     scope: &'scope Scope<'scope, '_>,
@@ -159,7 +159,7 @@ fn spawn_sweeper<'scope>(
     })
 }
 
-/// The buckets of all inputs by bucket number, largest groups last (they are taken from the end).
+/// Groups the buckets of all inputs by bucket number, largest groups last (they are taken from the end).
 fn by_bucket(stores: Vec<Vec<Bucket>>) -> Vec<Vec<Bucket>> {
     let mut groups: Vec<Vec<Bucket>> = Vec::new();
     for store in stores {

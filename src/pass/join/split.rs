@@ -31,7 +31,7 @@ const BESIDE_PARTS: u64 = 2 + MOST_WRITERS as u64;
 /// The smallest block that a split writes.
 const LEAST_BLOCK: u64 = 16 << 10;
 
-/// How a bucket is to be split.
+/// The plan for splitting a bucket.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SplitPlan {
     /// The split level of the parts: above that of the bucket, below [`MAX_LEVELS`]. Each level uses other
@@ -45,8 +45,8 @@ pub(super) struct SplitPlan {
     bookkeeping_bytes: u64,
 }
 
-/// How to split the buckets of `work`, of whose building sides the lines before `end` are in the set;
-/// `None` where no level would divide them.
+/// Plans the split of the buckets of `work`, of whose building sides the lines before `end` are in the set; `None`
+/// where no level would divide them.
 pub(super) fn plan(
     run: &Run<'_>,
     set: &LineSet,
@@ -153,7 +153,7 @@ pub(super) fn split(
             writers,
             has_ordinals: bucket.has_ordinals,
             columns: bucket.columns.as_ref(),
-            outlet: None,
+            block_sink: None,
         };
         let parts = fill(rules, |writer| {
             let mut to_buckets = ToBuckets::new(writer, run.hasher);

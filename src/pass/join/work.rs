@@ -1,7 +1,7 @@
 //! One bucket of every input, and the order in which a worker goes through them.
 //!
-//! *Owns:* [`Work`], made anew for each group of buckets. *Invariants:* the building sides come first, and a [`Position`]
-//! means the same line in every reading. *Cost:* a few words for each side.
+//! *Owns:* [`Work`], made anew for each group of buckets. *Invariants:* the building sides come first, and a
+//! [`Position`] means the same line in every reading. *Cost:* a few words for each side.
 
 use crate::selection::{Rule, Sides, Turn};
 use crate::spill::bucket::Bucket;
@@ -19,7 +19,7 @@ pub(super) struct Work<'b> {
     buckets: &'b [Bucket],
     /// All readings, in the order in which they are made.
     pub(super) turns: Vec<Reading>,
-    /// How many turns, the first ones, put their lines into the set.
+    /// The number of turns, the first ones, that put their lines into the set.
     pub(super) building: usize,
 }
 
@@ -27,9 +27,9 @@ pub(super) struct Work<'b> {
 pub(super) struct Reading {
     /// The index of the bucket, which is that of the input.
     bucket: usize,
-    /// What marks call the side.
+    /// The number of the side in marks.
     pub(super) side: u32,
-    /// Whether it is the first side of the caller.
+    /// True if it is the first side of the caller.
     is_first: bool,
 }
 
@@ -57,7 +57,7 @@ impl<'b> Work<'b> {
         }
     }
 
-    /// Whether enough sides have lines for any of these to be selected.
+    /// Returns true if enough sides have lines for any of these to be selected.
     pub(super) fn can_select(&self, rule: &Rule) -> bool {
         let has_lines = |turn: &usize| self.bucket(*turn).lines > 0;
         let sides = (0..self.turns.len()).filter(has_lines).count();
@@ -68,8 +68,8 @@ impl<'b> Work<'b> {
         &self.buckets[self.turns[turn].bucket]
     }
 
-    /// The buckets whose lines are written when they are read once more, and how many sides each is: that of the caller's
-    /// first side, or those that have records.
+    /// Lists the buckets whose lines are written when they are read once more, and how many sides each is: that of
+    /// the caller's first side, or those that have records.
     pub(super) fn read_again(&self, rule: &Rule) -> impl Iterator<Item = (&'b Bucket, u64)> {
         let first = self.turns.iter().find(|turn| turn.is_first);
         let first = first.map(|turn| turn.bucket).filter(|_| rule.repeats());
@@ -81,7 +81,7 @@ impl<'b> Work<'b> {
         numbers.map(move |number| (&self.buckets[number], sides(number).count() as u64))
     }
 
-    /// The end of the building sides.
+    /// Returns the end of the building sides.
     pub(super) fn end(&self) -> Position {
         Position {
             turn: self.building,
@@ -89,7 +89,8 @@ impl<'b> Work<'b> {
         }
     }
 
-    /// The lines of the building sides from `start` on, and the mean length of those of their buckets in bytes.
+    /// Returns the number of lines of the building sides from `start` on, and the mean length of those of their
+    /// buckets in bytes.
     pub(super) fn building_from(&self, start: Position) -> (u64, u64) {
         let turns = start.turn..self.building;
         let (lines, bytes) = turns
@@ -100,7 +101,7 @@ impl<'b> Work<'b> {
         (lines - start.line.min(lines), bytes / lines.max(1))
     }
 
-    /// How many lines of the building sides stand before `end`, and how many there are.
+    /// Counts the lines of the building sides before `end`, and all of their lines.
     pub(super) fn lines_before(&self, end: Position) -> (u64, u64) {
         let lines = |turns: std::ops::Range<usize>| -> u64 {
             turns.map(|turn| self.bucket(turn).lines).sum()
@@ -108,7 +109,7 @@ impl<'b> Work<'b> {
         (lines(0..end.turn) + end.line, lines(0..self.building))
     }
 
-    /// The buckets, one for each input.
+    /// Returns the buckets, one for each input.
     pub(super) fn buckets(&self) -> &'b [Bucket] {
         self.buckets
     }

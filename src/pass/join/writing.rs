@@ -1,20 +1,20 @@
 //! Writing a selected line: what stands before it, and how often it comes.
 //!
-//! *Owns:* the way from what is known of a line to the [`Entry`] that the answer takes. *Invariants:* what is
-//! written is what the rule writes of a line. Whether it is selected, [`write()`] leaves to its caller; [`write_again`] asks the rule.
-//! *Cost:* a copy of the line into the outbox.
+//! *Owns:* the way from what is known of a line to the [`Entry`] that the answer takes. *Invariants:* what is written
+//! is what the rule writes of a line. Whether it is selected, [`write()`] leaves to its caller; [`write_again`] asks
+//! the rule. *Cost:* a copy of the line into the outbox.
 
 use crate::answer::Outbox;
 use crate::answer::entry::Entry;
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::selection::{Found, Rule};
+use crate::selection::{LineState, Rule};
 
 /// Writes a line behind its label, as often as `times` says.
 pub(crate) fn write(
     rule: &Rule,
     line: &[u8],
-    found: Found,
+    found: LineState,
     times: u64,
     out: &mut Outbox<'_, '_>,
 ) -> Result<()> {
@@ -31,14 +31,14 @@ pub(crate) fn write(
     })
 }
 
-/// Writes the line at `index` of a batch of as many sides, which is read once more, if it is selected; `found` is what a set
-/// has of its key.
+/// Writes the line at `index` of a batch that is read once more, if the line is selected. The batch is of as many
+/// `sides`; `found` is what a set has of the line's key.
 pub(crate) fn write_again(
     rule: &Rule,
     batch: Batch<'_>,
     sides: u64,
     index: u32,
-    found: Found,
+    found: LineState,
     out: &mut Outbox<'_, '_>,
 ) -> Result<()> {
     let ordinal = batch.ordinal(index);

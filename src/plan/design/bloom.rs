@@ -16,16 +16,16 @@ use crate::plan::{FilterPlan, Strategy};
 /// The cap on bits per key of `bloom`, unless a lower rate is asked for: beyond it an approximate result
 /// hardly gets better.
 const BLOOM_BITS_PER_KEY: f64 = 32.0;
-/// For a lower rate the cap grows in steps of this many bits per key.
+/// The step, in bits per key, in which the cap grows for a lower rate.
 const BLOOM_BITS_STEP: f64 = 8.0;
 /// Both filters of a chain of `bloom`, as a multiple of the first.
 const BLOOM_FILTERS: f64 = 1.4;
-/// The same beside the filters of `bloom`, which spills only the last input.
+/// The fraction of the memory for blocks beside the filters of `bloom`, which spills only the last input.
 pub(in crate::plan) const BLOOM_POOL_SHARE: u64 = 128;
-/// The second filter of a chain has this fraction of the room for filters.
+/// The fraction of the room for filters that the second filter of a chain has.
 const CHAIN_SHARE: u64 = 4;
 
-/// `bloom`: the lines of the last input that pass a filter of the one before; with three inputs or more, a
+/// Designs `bloom`: the lines of the last input that pass a filter of the one before; with three inputs or more, a
 /// chain of filters. The result goes through buckets, so that each line is written once.
 ///
 /// Rates: with rate p1 for the first filter and p2 for each of the n - 1 later ones, a line that is not
@@ -99,9 +99,8 @@ pub(crate) fn bloom(sized: &SizedJob) -> Result<Design, Error> {
     Ok(design.priced(sized))
 }
 
-/// The cap on bits per key of each filter of a `bloom` with `chain` filters. Their rates add up, so each may
-/// have its part of the accepted rate; the cap grows until a filter reaches that, at most to
-/// [`MOST_BITS_PER_KEY`].
+/// Returns the cap on bits per key of each filter of a `bloom` with `chain` filters. Their rates add up, so each may
+/// have its part of the accepted rate; the cap grows until a filter reaches that, at most to [`MOST_BITS_PER_KEY`].
 pub(in crate::plan) fn bloom_cap(job: &Job, chain: usize) -> f64 {
     if let Some(cap) = job.bits_per_key {
         return cap;

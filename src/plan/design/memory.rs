@@ -2,7 +2,7 @@
 //!
 //! *Owns:* its design, and how large a set is taken to be. *Invariants:* as those of [`design`](crate::plan::design).
 
-use crate::batch::gather::Gathered;
+use crate::batch::coalescer::Coalescer;
 use crate::error::Error;
 use crate::plan::assumptions::OF_STRATEGY;
 use crate::plan::design::{Design, set_refusal};
@@ -23,7 +23,7 @@ const ARENA_SLACK: f64 = 1.25;
 /// Room in bytes for each shard of a set: shards are uneven, and while the table of one grows, the old and
 /// the new one are both in memory.
 const SHARD_SLACK_BYTES: u64 = 64 << 10;
-/// What a shard of even the smallest set takes, in bytes.
+/// The memory of a shard of even the smallest set, in bytes.
 const LEAST_SHARD_BYTES: u64 = 8 << 10;
 /// A filter is put before a set only if the lines that pass it by mistake are less than this share of the
 /// set's lines. `strategy/memory.rs` checks the same when the filter is complete.
@@ -31,7 +31,7 @@ const MOST_BY_MISTAKE: f64 = 0.25;
 /// A set of more bytes than this is far larger than the processor's caches: a look-up waits for memory.
 const LARGE_SET_BYTES: u64 = 32 << 20;
 
-/// What a set of the lines of `extent` takes, in bytes, with room to grow:
+/// Estimates the memory of a set of the lines of `extent`, in bytes, with room to grow:
 ///
 /// ```text
 /// (bytes + 12 per line + table) * 1.25  +  64 shards * min(64 KiB, bytes + 8 KiB)
@@ -43,7 +43,7 @@ pub(in crate::plan) fn resident_set_bytes(extent: Extent) -> u64 {
     (extent.set_bytes() as f64 * ARENA_SLACK) as u64 + SHARDS as u64 * each_shard
 }
 
-/// `memory`: the building inputs as a set, the others streamed past it.
+/// Designs `memory`: the building inputs as a set, the others streamed past it.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] where the set does not fit; see [`SetEstimate`] for how far that estimate is
@@ -81,7 +81,7 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
         return Err(refusal(set_refusal(sized, job.memory_bytes), job));
     }
     // What passes the filters is gathered.
-    let beside_filters = needed + Gathered::all_bytes(layout.scan.workers);
+    let beside_filters = needed + Coalescer::all_bytes(layout.scan.workers);
     let filters = set_filters(sized, beside_filters, uses_bitmap);
     let list = match filters {
         _ if uses_bitmap => List::Bitmaps,
@@ -95,9 +95,9 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
     Ok(design.priced(sized))
 }
 
-/// How many bitmaps of addresses answer it, those counted that are in memory at the same time; `None` where lines
-/// are no addresses, or where more must be known of them than whether a side has them. Of an intersection, those
-/// that are common so far and those of the next input are in memory, before the last one.
+/// Counts the bitmaps of addresses that answer it, those that are in memory at the same time; `None` where lines are
+/// no addresses, or where the answer needs more than whether a side has a line. For an intersection, the common
+/// addresses so far and those of the next input are in memory, before the last input.
 fn bitmaps(sized: &SizedJob) -> Option<u64> {
     let (job, rule) = (&sized.job, sized.rule());
     // A bitmap has no room for ordinals. Repeats are written as they are read, with theirs.
@@ -111,7 +111,7 @@ fn bitmaps(sized: &SizedJob) -> Option<u64> {
     (job.is_ipv4 && rule.is_told_by_a_set() && knows_order).then_some(count)
 }
 
-/// The two filters of `memory`, where they pay.
+/// Plans the two filters of `memory`, where they pay.
 ///
 /// The first is of the smallest input; only lines of the second input that pass it enter the set. The second
 /// is of the lines in the set; only lines of the other inputs, and of the smallest one at the end, that pass

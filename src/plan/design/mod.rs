@@ -1,4 +1,4 @@
-//! What each strategy would look like for a job: buckets, filters, layout, costs.
+//! The design of each strategy for a job: buckets, filters, layout, costs.
 //!
 //! *Owns:* one file per strategy and question, each the arithmetic of its row in the crate page's table.
 //! *Invariants:* a design fits the limit, or there is none and the reason names a limit that would
@@ -22,21 +22,21 @@
 //!             set or filters                           blocks                          join
 //! memory      the set and its filters                  none                            none
 //! partition   1/16 for a filter, if A is small         6/10, less what reading takes   the rest
-//!             (7/8 for known lines that come again     1/8)
+//!             (7/8 for a cache of lines that repeat    1/8)
 //! sieve       what blocks leave, up to 12 bits a key   1/16, or one level of buckets   all of it,
 //! bloom       what blocks leave, up to 32 bits a key   1/128, or one level of buckets  afterwards
 //! ```
 //!
 //! In `sieve` and `bloom`, blocks get what the filters have no use for; see `give_rest_to_pool`.
 
-pub(in crate::plan) mod absent;
 mod bloom;
-mod known;
-pub(in crate::plan) mod lone;
+mod duplicate_cache;
+pub(in crate::plan) mod first_side_sieve;
 pub(in crate::plan) mod memory;
+pub(in crate::plan) mod negatives;
 pub(in crate::plan) mod partition;
-pub(in crate::plan) mod repeats;
 mod sieve;
+pub(in crate::plan) mod singleton_sieve;
 
 pub(crate) use self::bloom::bloom;
 pub(crate) use self::memory::memory;
@@ -61,26 +61,26 @@ pub(in crate::plan) const JOIN_SLACK_BYTES: u64 = 4 << 20;
 /// The join has room for a line this many times: in the set, in its reader, and while each of them grows.
 const LONGEST_LINE_FACTOR: u64 = 4;
 
-/// What a strategy decides for a job, whose limit it fits, and what that costs.
+/// A strategy for a job, whose limit it fits, with its costs.
 #[derive(Debug)]
 pub(crate) struct Design {
-    /// What it would cost; `auto` compares these.
+    /// The costs that it would have; `auto` compares these.
     pub(crate) costs: Costs,
-    /// What it does.
+    /// The steps of the run.
     steps: Vec<Step>,
-    /// How memory is divided; its parts and the filters fit `usable_bytes`.
+    /// The division of memory; its parts and the filters fit `usable_bytes`.
     layout: Layout,
-    /// As [`Plan::second_filter`].
+    /// The filter of [`Plan::second_filter`].
     second_filter: Option<FilterPlan>,
-    /// What the join goes through, of all inputs, in bytes.
+    /// The bytes of all inputs that the join goes through.
     joined_bytes: u64,
     /// The layout in which it is spilled, where the run makes another than `layout` before.
     revised: Option<Layout>,
-    /// What is read from buckets to build filters of survivors, where any is written.
+    /// The bytes read from buckets to build filters of survivors, where any is written.
     read_back_bytes: u64,
     /// The set in memory, or the bitmaps.
     set_bytes: u64,
-    /// What the order of the answer costs.
+    /// The costs of putting the answer in order.
     ordering: Option<OrderPlan>,
 }
 
@@ -114,7 +114,7 @@ impl Design {
         }
     }
 
-    /// The memory that its steps take at the peak, in bytes, the process included.
+    /// Returns the memory that its steps take at the peak, in bytes, the process included.
     fn memory_bytes(&self) -> u64 {
         let filter_bytes = |filter: Option<FilterPlan>| filter.map_or(0, |shape| shape.bits / 8);
         let held = HeldBytes {
@@ -159,7 +159,7 @@ impl Design {
         self
     }
 
-    /// The plan that this design is, with the reasons against the others.
+    /// Makes the plan of this design, with the reasons against the others.
     pub(crate) fn into_plan(self, sized: &SizedJob, rejected: Vec<Rejected>) -> Plan {
         let Extent { bytes, lines } = sized.sizes.of_set;
         let feeds = self.second_filter.is_some();
@@ -183,13 +183,13 @@ impl Design {
     }
 }
 
-/// That the set of a strategy does not fit, as a refusal says it.
+/// Says that the set of a strategy does not fit, in the words of a refusal.
 pub(crate) fn set_refusal(sized: &SizedJob, memory_bytes: u64) -> String {
     let (side, limit) = (build_side(sized), display_bytes(memory_bytes));
     format!("{side} not fit in {limit} as an in-memory set")
 }
 
-/// What the set of a strategy is made of, as a sentence's beginning.
+/// Names the lines that the set of a strategy is made of, for the beginning of a sentence.
 fn build_side(sized: &SizedJob) -> &'static str {
     match sized.sizes.building {
         _ if sized.rule().repeats() => "the inputs after the first do",
@@ -216,10 +216,10 @@ pub(in crate::plan) fn give_rest_to_pool(layout: &mut Layout, filters: u64, job:
     layout.pool.blocks += rest.min(most) / layout.pool.block_bytes;
 }
 
-/// Counts the blocks that the pool may have where buckets are planned for what survives, whose sets have `set_bytes`: as
-/// many as fit beside `filters` bytes of filters, and leave each worker of the join its set and its read buffers, and one
-/// of them a line that is as long as a scan lets one be; no fewer than it has, for which the buckets were planned. With
-/// more, every bucket would have to be split.
+/// Counts the blocks that the pool may have where buckets are planned for what survives, whose sets have `set_bytes`.
+/// As many as fit beside `filters` bytes of filters and leave each worker of the join its set and its read buffers,
+/// and one of them a line as long as the longest that a scan accepts; but no fewer than the pool has, which the
+/// buckets were planned for. With more blocks, every bucket would have to be split.
 pub(in crate::plan) fn most_blocks(
     layout: &Layout,
     filters: u64,
@@ -265,8 +265,8 @@ pub(in crate::plan) fn fit_pool(
     Ok(())
 }
 
-/// How many of `bytes` go to disk: those for which the blocks beyond the open one of each bucket,
-/// and those that are kept free for writing, have no room.
+/// Returns how many of `bytes` go to disk: those for which the blocks beyond the open one of each bucket, and those
+/// that are kept free for writing, have no room.
 fn spilled_bytes(layout: &Layout, bytes: u64, job: &Job) -> u64 {
     let open =
         (u64::from(layout.pool.buckets) + layout.pool.writers as u64) * layout.pool.block_bytes;

@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::plan::assumptions::{DEFAULT_BUCKETS, MANY_FILES};
 use crate::plan::buckets::{LEAST_BUCKET_BYTES, set_buckets};
-use crate::plan::design::{Design, known};
+use crate::plan::design::{Design, duplicate_cache};
 use crate::plan::filters::surviving_others;
 use crate::plan::job::Extent;
 use crate::plan::layout::Layout;
@@ -25,9 +25,8 @@ const LEAST_LOPSIDED_BITS: f64 = 8.0;
 /// are still in memory when the join begins leave it the rest.
 const POOL_TENTHS: u64 = 6;
 
-/// The layout of `partition` for a build side of this size: `layout`, which has the buffers for scanning, with
-/// buckets added. The second
-/// look uses it, too, when it drops the filters of a sieve.
+/// Makes the layout of `partition` for a build side of this size: `layout`, which has the buffers for scanning, with
+/// buckets added. A replan uses it, too, when it drops the filters of a sieve.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when the buckets do not fit.
@@ -47,9 +46,9 @@ pub(in crate::plan) fn partition_layout(
     Ok(layout)
 }
 
-/// `partition`: all inputs into buckets; the others through a filter of the first where that is small beside
-/// them. Everything that is spilled is written once and read once:
-/// moved = A + B + 2 (A + b B), with b = 1 without a filter. Where most lines come again, less: see [`known`].
+/// Designs `partition`: all inputs into buckets; the others through a filter of the first where that is small beside
+/// them. Everything that is spilled is written once and read once: moved = A + B + 2 (A + b B), with b = 1 without a
+/// filter. Where most lines come again, less: see [`duplicate_cache`].
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
@@ -59,7 +58,7 @@ pub(crate) fn partition(sized: &SizedJob) -> Result<Design, Error> {
     let filter = lopsided_filter(sized, &layout);
     let survivors = match filter {
         Some(filter) => sizes.build.bytes + surviving_others(sizes, filter.predicted_fpr) as u64,
-        None => known::make_room(sized, &mut layout),
+        None => duplicate_cache::make_room(sized, &mut layout),
     };
     let list = List::Partition {
         feeds: filter.is_some(),
@@ -70,9 +69,9 @@ pub(crate) fn partition(sized: &SizedJob) -> Result<Design, Error> {
     Ok(design.priced(sized))
 }
 
-/// The filter of a first input that is small beside the others, or may be: beside a pipe, whose size is
-/// unknown. It is fed while that input is spilled, so it costs no reading. `None` where it would have too few
-/// bits in its sixteenth of the memory.
+/// Plans the filter of a first input that is small beside the others, or may be: beside a pipe, whose size is
+/// unknown. It is fed while that input is spilled, so it costs no reading. `None` where it would have too few bits in
+/// its sixteenth of the memory.
 fn lopsided_filter(sized: &SizedJob, layout: &Layout) -> Option<FilterPlan> {
     let (job, sizes) = (&sized.job, &sized.sizes);
     let has_unknown = job.inputs.iter().any(|shape| shape.bytes.is_none());

@@ -15,7 +15,7 @@ const SIEVE_FILTERS: f64 = 1.2;
 /// Blocks have at least this fraction of the memory for buffers beside the filters of a sieve.
 const SIEVE_POOL_SHARE: u64 = 16;
 
-/// `sieve`: each input through a filter of the one before it; the first again at the end.
+/// Designs `sieve`: each input through a filter of the one before it; the first again at the end.
 ///
 /// Memory is divided in this order: buffers for scanning; blocks, as `buckets_for_survivors` chooses them;
 /// both filters in what is left, up to their cap; then what the filters cannot use goes back to the blocks,

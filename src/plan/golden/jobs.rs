@@ -14,7 +14,7 @@ use crate::selection::{Label, Order, Selection};
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// An input of this number of lines, each of this length in bytes.
+/// Makes an input of this number of lines, each of this length in bytes.
 fn input(lines: u64, line_bytes: u64) -> InputShape {
     InputShape {
         bytes: Some(lines * line_bytes),
@@ -35,7 +35,7 @@ fn cached(lines: u64) -> InputShape {
     }
 }
 
-/// An input that is compressed with zstd, in as many pieces.
+/// Makes an input that is compressed with zstd, in as many pieces.
 fn compressed(lines: u64, pieces: u64) -> InputShape {
     InputShape {
         decoding: Some(Decoding {
@@ -47,7 +47,7 @@ fn compressed(lines: u64, pieces: u64) -> InputShape {
     }
 }
 
-/// An input of which one line in twenty is different.
+/// Makes an input of which one line in twenty is different.
 fn repeated(lines: u64) -> InputShape {
     InputShape {
         distinct_lines: Some(Distinct::exactly(lines / 20)),
@@ -64,7 +64,7 @@ const PIPE: InputShape = InputShape {
     key_bytes: None,
 };
 
-/// Inputs from nothing to twenty times the canonical case, beside limits from the least on.
+/// Lists inputs from nothing to twenty times the canonical case, beside limits from the least on.
 pub(in crate::plan) fn sizes() -> Vec<(String, Job)> {
     let mut jobs = Vec::new();
     for (name, memory_bytes) in [
@@ -101,7 +101,7 @@ pub(in crate::plan) fn sizes() -> Vec<(String, Job)> {
     jobs
 }
 
-/// One thing after the other that a caller can ask for.
+/// Lists jobs that each ask for one thing that a caller can ask for.
 pub(in crate::plan) fn requests() -> Vec<(String, Job)> {
     let base = || job(&[input(20_000_000, 64), input(30_000_000, 64)], 64 * MIB);
     let stored = FilterPlan::existing(
@@ -337,7 +337,7 @@ pub(in crate::plan) fn requests() -> Vec<(String, Job)> {
     jobs.into_iter().map(named).collect()
 }
 
-/// Every operation and every way to write its lines, over two or three inputs under a limit that none fits.
+/// Lists every operation and every way to write its lines, over two or three inputs under a limit that none fits.
 pub(in crate::plan) fn selections() -> Vec<(String, Job)> {
     let of = |inputs: &[InputShape], selection| Job {
         selection,

@@ -8,17 +8,17 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 pub(in crate::plan) mod jobs;
-mod revised;
+mod revision;
 
 use std::fmt::Write;
 
 use super::layout::{PoolLayout, ScanLayout};
 use super::*;
 use jobs::{requests, selections, sizes};
-use revised::expected_revision;
+use revision::expected_revision;
 
-/// A rate or an expected number, to six digits: the last ones are the mathematical library's, and so
-/// are all of those of a rate that is next to nothing.
+/// Writes a rate or an expected number to six digits: the last ones are the mathematical library's, and so are all
+/// digits of a rate that is next to nothing.
 fn number(value: f64) -> String {
     if value > 0.0 && value < 1e-9 {
         return "next to 0".to_owned();
@@ -147,7 +147,7 @@ fn tell_layout(text: &mut String, layout: &Layout) {
     .unwrap();
 }
 
-/// What each strategy would do for `job`, and which is chosen and why.
+/// Writes what each strategy would do for `job`, and which is chosen and why.
 fn tell(text: &mut String, name: &str, job: &Job) {
     for strategy in Strategy::ALL {
         writeln!(text, "{name}: {strategy}").unwrap();

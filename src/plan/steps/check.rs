@@ -1,4 +1,4 @@
-//! What must hold for every list, whatever its strategy: what the compiler cannot see of data.
+//! The rules that hold for every list, whatever its strategy: what the compiler cannot see of data.
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
@@ -10,11 +10,11 @@ use crate::plan::golden::jobs::{requests, selections, sizes};
 use crate::plan::sizes::SizedJob;
 use crate::plan::{Job, Strategy, plan};
 
-/// True if lines may reach the sink while the step is performed.
+/// Returns true if lines may reach the sink while the step is performed.
 fn may_write(step: &Step) -> bool {
     match step {
         Step::Filter { seen, .. } => *seen == Seen::NewIsWritten,
-        Step::Spill { writes_lone, .. } => *writes_lone,
+        Step::Spill { writes_refused, .. } => *writes_refused,
         Step::Mark { .. }
         | Step::LookUp { .. }
         | Step::Write
@@ -28,7 +28,7 @@ fn may_write(step: &Step) -> bool {
     }
 }
 
-/// What was done by the steps so far.
+/// The stores and filters that the steps so far have left.
 #[derive(Default)]
 struct Done {
     /// Filters that are there.
@@ -129,7 +129,7 @@ fn check(name: &str, steps: &[Step], held: &[Slot], inputs: usize) {
     assert_eq!(done.read.len(), inputs, "{name}");
 }
 
-/// All jobs whose plans are recorded.
+/// Lists all jobs whose plans are recorded.
 fn jobs() -> impl Iterator<Item = (String, Job)> {
     sizes().into_iter().chain(requests()).chain(selections())
 }
@@ -177,7 +177,7 @@ fn a_decision_comes_when_the_filter_that_it_looks_at_is_complete() {
         let last_link = Slot(inputs as u32 - 2);
         for list in [
             List::Sieve,
-            List::LoneSieve,
+            List::SingletonSieve,
             List::ScreenedSet,
             List::Chain { has_stored: false },
             List::Absent,

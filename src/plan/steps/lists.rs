@@ -6,9 +6,10 @@
 //!
 //! ```text
 //!  partition      spill 0 [> s1] · spill k [through s1] · join
-//!  sieve          filter 0 > s0 · replan · (spill k through s(k-1) > sk · refilter k > sk) · spill 0 through the last · join
-//!  lone sieve     filter k > s0, again > s1 · replan · spill k through s1, refused lines are written · join
-//!  first sieve    filter k > s0 · spill 0 through s0 > s1, refused lines are written · spill k through s1 · join
+//!  sieve          filter 0 > s0 · replan · (spill k through s(k-1) > sk · refilter k > sk) ·
+//!                 spill 0 through the last · join
+//!  singletons     filter k > s0, again > s1 · replan · spill k through s1, refused lines are written · join
+//!  first side     filter k > s0 · spill 0 through s0 > s1, refused lines are written · spill k through s1 · join
 //!  bloom          filter 0 > s0 · filter k through s(k-1) > sk · replan · spill n-1 through the last · distinct
 //!    difference   filter k > s0 · replan · spill 0 what s0 has not · distinct     (or write 0 what s0 has not)
 //!    union        filter k > s0, new lines are written · replan, which can only fail
@@ -23,27 +24,27 @@
 use super::step::{At, Lets, Question, Seen, Slot, Step, Through};
 use crate::selection::{Order, Sides, Turn};
 
-/// Which list a design has.
+/// A list of steps, one for each kind of design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum List {
     /// Everything into buckets; with `feeds` through a filter of the first input.
     Partition { feeds: bool },
-    /// What every input has, each through a filter of the one before it.
+    /// An intersection: each input through a filter of the one before it.
     Sieve,
     /// Anything: lines that occur once are written at once.
-    LoneSieve,
+    SingletonSieve,
     /// Lines of the first input, as often as they come: those that a filter of the next `filtered` inputs refuses are
     /// written at once.
-    FirstSieve { filtered: usize },
-    /// What every input has, as filters say; with a stored filter that is one more input.
+    FirstSideSieve { filtered: usize },
+    /// An intersection, as filters say; a stored filter counts as one more input.
     Chain { has_stored: bool },
-    /// What a filter of the others refuses of the first.
+    /// A difference: the lines of the first input that a filter of the others refuses.
     Absent,
-    /// What a filter of the lines before them refuses.
+    /// A union: the lines that a filter of the lines before them refuses.
     New,
     /// A set in memory.
     Set,
-    /// The same, behind filters.
+    /// A set in memory, behind filters.
     ScreenedSet,
     /// Bitmaps of addresses.
     Bitmaps,
@@ -59,10 +60,10 @@ impl List {
             _ if n == 0 => return Vec::new(),
             Self::Partition { feeds } => partition(n, feeds),
             Self::Sieve => sieve(n),
-            Self::LoneSieve => lone_sieve(n),
+            Self::SingletonSieve => singleton_sieve(n),
             // Where the first input is another side, too, no filter tells more than the sides do.
-            Self::FirstSieve { .. } if n == 1 || is_twice => partition(n, false),
-            Self::FirstSieve { filtered } => first_sieve(n, filtered as At),
+            Self::FirstSideSieve { .. } if n == 1 || is_twice => partition(n, false),
+            Self::FirstSideSieve { filtered } => first_side_sieve(n, filtered as At),
             Self::Chain { has_stored } => chain(n, has_stored),
             Self::Absent => absent(n, is_twice, rule.repeats()),
             Self::New => {
@@ -105,7 +106,7 @@ fn spill(at: At, through: Option<Through>) -> Step {
         at,
         through,
         feed: None,
-        writes_lone: false,
+        writes_refused: false,
     }
 }
 
@@ -125,7 +126,7 @@ fn partition(n: At, feeds: bool) -> Vec<Step> {
         at: 0,
         through: None,
         feed: fed,
-        writes_lone: false,
+        writes_refused: false,
     };
     let others = (1..n).map(|at| spill(at, fed.map(survivors_of)));
     [first].into_iter().chain(others).chain([JOIN]).collect()
@@ -141,7 +142,7 @@ fn sieve(n: At) -> Vec<Step> {
             at,
             through: Some(survivors_of(Slot(at - 1))),
             feed: Some(Slot(at)),
-            writes_lone: false,
+            writes_refused: false,
         });
         steps.push(Step::Refilter {
             of: at,
@@ -153,13 +154,13 @@ fn sieve(n: At) -> Vec<Step> {
     steps
 }
 
-fn lone_sieve(n: At) -> Vec<Step> {
+fn singleton_sieve(n: At) -> Vec<Step> {
     let filters = (0..n).map(|at| filter(at, Seen::Again(Slot::SECOND)));
     let spills = (0..n).map(|at| Step::Spill {
         at,
         through: Some(survivors_of(Slot::SECOND)),
         feed: None,
-        writes_lone: true,
+        writes_refused: true,
     });
     let replan = Step::Replan(Question::Again);
     filters
@@ -169,13 +170,13 @@ fn lone_sieve(n: At) -> Vec<Step> {
         .collect()
 }
 
-fn first_sieve(n: At, filtered: At) -> Vec<Step> {
+fn first_side_sieve(n: At, filtered: At) -> Vec<Step> {
     let filters = (1..=filtered).map(|at| filter(at, Seen::Nothing));
     let first = Step::Spill {
         at: 0,
         through: Some(survivors_of(Slot::FIRST)),
         feed: Some(Slot::SECOND),
-        writes_lone: true,
+        writes_refused: true,
     };
     let others = (1..n).map(|at| spill(at, Some(survivors_of(Slot::SECOND))));
     filters.chain([first]).chain(others).chain([JOIN]).collect()
@@ -250,7 +251,7 @@ fn built_or_marked(at: At, side: u32, builds: bool) -> Step {
     }
 }
 
-/// The set is of the sides behind the first (of an intersection, of one of them).
+/// Lists the steps where the set is of the sides behind the first (of an intersection, of one of them).
 fn looked_up(sides: &Sides) -> Vec<Step> {
     let rule = sides.rule();
     let (first, others) = first_and_others(sides);
@@ -267,12 +268,12 @@ fn looked_up(sides: &Sides) -> Vec<Step> {
     others.chain(first).collect()
 }
 
-/// The turns of the first side, and those of the others.
+/// Divides the turns into those of the first side and those of the others.
 fn first_and_others(sides: &Sides) -> (Vec<&Turn>, Vec<&Turn>) {
     sides.turns().iter().partition(|turn| turn.number == 1)
 }
 
-/// The set of what survives of the second input.
+/// Makes the step that builds a set of what survives of the second input.
 pub(crate) fn screened_build() -> Step {
     Step::Build {
         at: 1,
@@ -293,8 +294,8 @@ pub(crate) fn set_tail(n: At) -> Vec<Step> {
     marks.chain([Step::Write]).collect()
 }
 
-/// Which input is the last: the first side where it alone has the answer, in a difference and where its repeats or its
-/// records are written; else the largest.
+/// Lists the steps with bitmaps. The input that comes last is the first side where it alone has the answer: in a
+/// difference, and where its repeats or its records are written; else it is the largest.
 fn bitmaps(n: At, sides: &Sides) -> Vec<Step> {
     let rule = sides.rule();
     let (others, last): (Vec<At>, At) = if rule.in_first() || rule.repeats() {

@@ -1,13 +1,13 @@
-//! What a run does, in order, as data.
+//! The work of a run, in order, as data.
 //!
 //! *Owns:* [`Step`]: one pass of a run with what it reads, asks, fills and leaves ([`step`]); and the list of each
 //! strategy ([`lists`]). *Invariants:* a filter is complete before it is asked: no step that fills it comes behind one
 //! that asks it. Every store that is filled is joined, once. At most two filters are in memory at a time. A test checks
 //! all lists. *Cost:* 32 bytes a step.
 //!
-//! All that is told of a run comes from its list: the phases that a progress display expects ([`phases`]), what is
-//! read, which inputs are read twice, what is in memory at the peak ([`peak`]), the lines of `outset plan` ([`text`]), and
-//! the run itself ([`strategy`](crate::strategy)).
+//! Everything that is said of a run comes from its list: the phases that a progress display expects ([`phases`]), the
+//! bytes that are read, the inputs that are read twice, the memory at the peak ([`peak`]), the lines of `outset plan`
+//! ([`text`]), and the run itself ([`strategy`](crate::strategy)).
 //!
 //! ```text
 //!  sieve of two files        filter 0 > s0 · replan · spill 1 through s0 > s1 · refilter · spill 0 through s1 · join

@@ -11,15 +11,15 @@ use crate::plan::PlannedPhase;
 pub(in crate::plan) struct StepBytes<'a> {
     /// Those of each input, in the plan's order, when it is read.
     pub(in crate::plan) inputs: &'a [u64],
-    /// What the join goes through, of all inputs.
+    /// The bytes of all inputs that the join goes through.
     pub(in crate::plan) joined: u64,
-    /// What is read from buckets to build filters of survivors, all together.
+    /// The bytes read from buckets to build filters of survivors, all together.
     pub(in crate::plan) read_back: u64,
     /// The answer that is put in order.
     pub(in crate::plan) answer: u64,
 }
 
-/// The phases of these steps.
+/// Lists the phases of these steps.
 pub(in crate::plan) fn phases(steps: &[Step], bytes: &StepBytes<'_>) -> Vec<PlannedPhase> {
     let is_refilter = |step: &&Step| matches!(step, Step::Refilter { .. });
     let mut refilters = steps.iter().filter(is_refilter).count() as u64;
@@ -48,7 +48,7 @@ pub(in crate::plan) fn phases(steps: &[Step], bytes: &StepBytes<'_>) -> Vec<Plan
     steps.iter().enumerate().filter_map(phase).collect()
 }
 
-/// What the phase of a step is called; `None` where it is none.
+/// Names the phase of a step; `None` where it is none.
 pub(crate) fn verb(step: &Step) -> Option<&'static str> {
     match step {
         Step::Filter { .. } => Some("filter"),

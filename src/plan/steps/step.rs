@@ -1,4 +1,4 @@
-//! What a step is.
+//! The definition of a step.
 //!
 //! *Owns:* [`Step`] and what it is made of, and the list of a plan ([`Steps`]). *Invariants:* a step says what is done,
 //! not with which memory or threads. *Cost:* 32 bytes.
@@ -59,7 +59,7 @@ pub(crate) enum Step {
         feed: Option<Slot>,
         /// True if a line that the filter refuses, which is in this input alone, is written if such lines are selected;
         /// else it is dropped.
-        writes_lone: bool,
+        writes_refused: bool,
     },
     /// Builds the filter of what was spilled of an input from its buckets, if it was not fed and pays for the input
     /// that is read next.
@@ -67,7 +67,7 @@ pub(crate) enum Step {
     /// Puts the lines of an input into the set in memory.
     Build {
         at: At,
-        /// What marks call this input.
+        /// The number of this input in marks.
         side: u32,
         through: Option<Slot>,
         feed: Option<Slot>,
@@ -103,14 +103,14 @@ pub(crate) enum Step {
     Replan(Question),
 }
 
-/// What becomes of a line that is put into a filter, beside that.
+/// The further use of a line that is put into a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// Nothing.
     Nothing,
-    /// If the filter seems to have it already, it goes into this one, too.
+    /// It goes into this filter, too, if the first one seems to have it already.
     Again(Slot),
-    /// If the filter did not have it, it is written.
+    /// It is written if the filter did not have it.
     NewIsWritten,
 }
 
@@ -121,7 +121,7 @@ pub(crate) struct Through {
     pub(crate) lets: Lets,
 }
 
-/// Which lines a filter lets through.
+/// The lines that a filter lets through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lets {
     /// Those that it may have, to compare them later. A filter that is too full to be of use is not asked.
@@ -132,19 +132,19 @@ pub(crate) enum Lets {
     Absent,
 }
 
-/// What is decided between two passes.
+/// A decision between two passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Question {
-    /// How a sieve goes on with this input, when the filter of the first is complete: with a set in memory; without
+    /// The rest of a sieve with this input, when the filter of the first is complete: with a set in memory; without
     /// filters, as `partition`; or as planned, in a layout for what survives.
     Survivors(At),
-    /// Whether the filter of the first input keeps the set of what survives of this one small; else the set is built
-    /// without filters.
+    /// The use of filters for the set: it is built without them, unless the filter of the first input keeps what
+    /// survives of this one small.
     SmallSet(At),
     /// The layout for the lines that come again, which the second filter has.
     Again,
-    /// Whether the filter has the rate that was accepted (else the engine plans again); and the layout for what passes
-    /// of this input, if it is spilled.
+    /// The rate of the filter: if it is above the accepted one, the engine plans again. And the layout for what
+    /// passes of this input, if it is spilled.
     Rate(Option<At>),
 }
 
@@ -197,12 +197,12 @@ impl Step {
         }
     }
 
-    /// True if the step asks or fills a filter.
+    /// Returns true if the step asks or fills a filter.
     pub(crate) fn names_filter(&self) -> bool {
         self.asked().is_some() || self.filled()[0].is_some()
     }
 
-    /// True if the step is of the set in memory, or of bitmaps.
+    /// Returns true if the step is of the set in memory, or of bitmaps.
     pub(crate) fn is_of_set(&self) -> bool {
         matches!(
             self,
@@ -215,13 +215,13 @@ impl Step {
         )
     }
 
-    /// True if the step fills buckets, or reads them before the join.
+    /// Returns true if the step fills buckets, or reads them before the join.
     pub(crate) fn is_of_buckets(&self) -> bool {
         matches!(self, Self::Spill { .. } | Self::Refilter { .. })
     }
 }
 
-/// How long each filter of a list lives: from the first step that names it to the last.
+/// The life of each filter of a list: from the first step that names it to the last.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Lives {
     /// The steps up to the last one that fills it, by the number of the filter.
@@ -251,14 +251,14 @@ impl Lives {
         lives
     }
 
-    /// True if none of the steps behind the first `done` fills the filter: it is complete.
+    /// Returns true if none of the steps behind the first `done` fills the filter: it is complete.
     pub(crate) fn is_complete(&self, slot: Slot, done: usize) -> bool {
         self.filled
             .get(slot.0 as usize)
             .is_none_or(|&last| last as usize <= done)
     }
 
-    /// True if none of the steps behind the first `done` names the filter: its memory is free.
+    /// Returns true if none of the steps behind the first `done` names the filter: its memory is free.
     pub(crate) fn is_over(&self, slot: Slot, done: usize) -> bool {
         self.named
             .get(slot.0 as usize)

@@ -8,18 +8,18 @@ use serde::{Serialize, Serializer};
 use super::step::{At, Lets, Question, Seen, Slot, Step, Steps, Through};
 
 impl Steps {
-    /// A sentence for each step, without a full stop.
+    /// Writes a sentence for each step, without a full stop.
     pub(crate) fn sentences(&self) -> impl ExactSizeIterator<Item = String> + '_ {
         let told = Telling {
             steps: self,
-            sources: self.sources(),
+            origins: self.origins(),
         };
         self.list.iter().map(move |step| told.sentence(step))
     }
 
     /// Finds what each filter is of, by its number.
-    fn sources(&self) -> Vec<Source> {
-        let mut sources = Vec::new();
+    fn origins(&self) -> Vec<FilterOrigin> {
+        let mut origins = Vec::new();
         for step in &self.list {
             let input = match *step {
                 Step::Refilter { of, .. } => Some(of),
@@ -27,21 +27,23 @@ impl Steps {
             };
             for slot in step.filled().into_iter().flatten() {
                 let index = slot.0 as usize;
-                sources.resize(sources.len().max(index + 1), Source::Stored);
-                sources[index] = match (sources[index], input) {
-                    (Source::Stored, Some(at)) => Source::Input(at),
-                    (Source::Input(before), Some(at)) if before == at => Source::Input(at),
-                    _ => Source::Several,
+                origins.resize(origins.len().max(index + 1), FilterOrigin::Stored);
+                origins[index] = match (origins[index], input) {
+                    (FilterOrigin::Stored, Some(at)) => FilterOrigin::Input(at),
+                    (FilterOrigin::Input(before), Some(at)) if before == at => {
+                        FilterOrigin::Input(at)
+                    }
+                    _ => FilterOrigin::Several,
                 };
             }
         }
-        sources
+        origins
     }
 }
 
-/// What a filter is of.
+/// The contents of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
+enum FilterOrigin {
     /// No step fills it.
     Stored,
     /// One input.
@@ -50,10 +52,10 @@ enum Source {
     Several,
 }
 
-/// Tells the steps of a list, one by one.
+/// The words for the steps of a list, one by one.
 struct Telling<'a> {
     steps: &'a Steps,
-    sources: Vec<Source>,
+    origins: Vec<FilterOrigin>,
 }
 
 impl Telling<'_> {
@@ -66,16 +68,16 @@ impl Telling<'_> {
                 at,
                 through,
                 feed,
-                writes_lone,
+                writes_refused,
             } => {
                 let fed = feed.filter(|_| self.steps.feeds);
                 let fed = fed.map_or("", |_| ", and feed a filter with them");
-                let lone = if writes_lone {
+                let refused = if writes_refused {
                     "; write the others, if lines of one file alone are selected"
                 } else {
                     ""
                 };
-                format!("spill {}{fed}{lone}", self.lines(at, through))
+                format!("spill {}{fed}{refused}", self.lines(at, through))
             }
             Step::Refilter { of, .. } => {
                 let unless = if self.steps.feeds {
@@ -153,7 +155,7 @@ impl Telling<'_> {
         }
     }
 
-    /// The lines of an input that pass a filter.
+    /// Describes the lines of an input that pass a filter.
     fn lines(&self, at: At, through: Option<Through>) -> String {
         let name = self.name(at);
         match through.map(|through| (self.filter_name(through.slot), through.lets)) {
@@ -167,13 +169,13 @@ impl Telling<'_> {
         }
     }
 
-    /// A filter by the input that it is of, if it is of one.
+    /// Names a filter by the input that it is of, if it is of one.
     fn filter_name(&self, slot: Slot) -> String {
-        match self.sources.get(slot.0 as usize) {
-            None | Some(Source::Stored) => "the stored filter".into(),
-            Some(Source::Input(at)) => format!("the filter of {}", self.name(*at)),
-            Some(Source::Several) if slot == Slot::SECOND => "the second filter".into(),
-            Some(Source::Several) => "the filter".into(),
+        match self.origins.get(slot.0 as usize) {
+            None | Some(FilterOrigin::Stored) => "the stored filter".into(),
+            Some(FilterOrigin::Input(at)) => format!("the filter of {}", self.name(*at)),
+            Some(FilterOrigin::Several) if slot == Slot::SECOND => "the second filter".into(),
+            Some(FilterOrigin::Several) => "the filter".into(),
         }
     }
 

@@ -1,8 +1,8 @@
-//! What a plan says of very many files.
+//! The notice of a plan about very many files.
 
 use super::*;
 
-/// A partition of two inputs of `count` lines in a gibibyte, into as many buckets as are asked for.
+/// Plans a partition of two inputs of `count` lines in a gibibyte, into as many buckets as are asked for.
 fn partition(count: u64, buckets: Option<u32>) -> Plan {
     let job = Job {
         buckets,

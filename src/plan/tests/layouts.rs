@@ -243,8 +243,8 @@ fn k1_sizes_that_nobody_has_are_refused_and_those_below_never_wrap_around() {
     }
 }
 
-/// The sieves of other operations: filters, blocks and reading fit the memory together, before and after the second
-/// plan, however many inputs there are and however much they have in common.
+/// Checks the sieves of other operations: filters, blocks and reading fit the memory together, before and after the
+/// second plan, however many inputs there are and however much they have in common.
 #[test]
 fn c1_the_parts_of_the_other_sieves_fit_the_memory_for_any_number_of_inputs() {
     use crate::plan::Again;
@@ -295,7 +295,7 @@ fn c1_the_parts_of_the_other_sieves_fit_the_memory_for_any_number_of_inputs() {
                             fpr: 0.02,
                             filter_bytes: second,
                         };
-                        let Some(revised) = plan.revised_lone(again) else {
+                        let Some(revised) = plan.revised_singletons(again) else {
                             continue;
                         };
                         // What the run has is what the first plan gave it.

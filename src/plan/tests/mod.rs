@@ -6,8 +6,8 @@ use super::*;
 use crate::error::Error;
 use crate::selection::Selection;
 
+mod duplicate_cache;
 mod files;
-mod known;
 mod layouts;
 mod phases;
 
@@ -20,7 +20,7 @@ const CANONICAL: InputShape = InputShape {
     key_bytes: None,
 };
 
-/// A job of two threads that asks for nothing.
+/// Makes a job of two threads that asks for nothing.
 pub(super) fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
     Job {
         inputs: inputs.to_vec(),
@@ -197,7 +197,7 @@ fn a_rate_that_is_just_reached_is_accepted() {
     );
 }
 
-/// The size of as many lines of 64 bytes.
+/// Returns the size of as many lines of 64 bytes.
 fn lines_extent(lines: u64) -> crate::plan::job::Extent {
     let bytes = lines * 64;
     crate::plan::job::Extent { bytes, lines }

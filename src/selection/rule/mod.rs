@@ -10,7 +10,8 @@ use arrayvec::ArrayVec;
 use crate::error::{Error, Result};
 use crate::selection::marks::{MOST_BITS, MOST_COUNTED_SIDES};
 use crate::selection::{
-    EXCLUDED, Found, Kept, LARGEST_MARK, Label, Marks, Occurrences, Order, Selection, Tally,
+    EXCLUDED, LARGEST_MARK, Label, LineState, Marks, Occurrences, Order, Selection, StateLayout,
+    Tally,
 };
 
 /// The most sides whose combination is written before a line, or counted: 2^16 combinations.
@@ -20,7 +21,7 @@ const MOST_SIDES: usize = 65_534;
 const _: () = assert!(MOST_SIDES <= LARGEST_MARK as usize);
 const _: () = assert!(MOST_LABELLED_SIDES <= MOST_BITS as usize);
 
-/// Which marks are selected, for a known number of sides.
+/// The marks that are selected, for a known number of sides.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rule {
     selection: Selection,
@@ -33,7 +34,7 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    /// The rule by which `selection` is answered for `sides` sides.
+    /// Makes the rule by which `selection` is answered for `sides` sides.
     ///
     /// # Errors
     /// [`Error::Usage`] for bounds that no line can meet, and for more sides than marks can tell apart.
@@ -78,7 +79,7 @@ impl Rule {
         })
     }
 
-    /// The rule of an intersection of `sides` sides, at most [`MOST_SIDES`], with its lines in `order`.
+    /// Makes the rule of an intersection of `sides` sides, at most [`MOST_SIDES`], with its lines in `order`.
     pub(crate) fn common(sides: usize, order: Order) -> Self {
         Self {
             selection: Selection::intersection().ordered(order),
@@ -89,38 +90,38 @@ impl Rule {
         }
     }
 
-    /// The code of the marks.
+    /// Returns the code of the marks.
     pub(crate) fn marks(&self) -> Marks {
         self.marks
     }
 
-    /// What a set keeps of each line.
-    pub(crate) fn kept(&self) -> Kept {
-        Kept {
+    /// Returns what a set keeps of each line.
+    pub(crate) fn kept(&self) -> StateLayout {
+        StateLayout {
             marks: self.marks,
             tally: self.tally,
             has_ordinal: self.order() == Order::Input || self.picks_first(),
         }
     }
 
-    /// In which order the lines are wanted.
+    /// Returns the order in which the lines are wanted.
     pub(crate) fn order(&self) -> Order {
         self.selection.order
     }
 
-    /// What is counted of each line.
+    /// Returns what is counted of each line.
     pub(crate) fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// The number of sides that a line must be in.
+    /// Returns the number of sides that a line must be in.
     pub(crate) fn least(&self) -> usize {
         self.selection.counts.least(self.sides) as usize
     }
 
-    /// How often a line of as many `sides` is written that is at `ordinal`, and how often it goes to the duplicates,
-    /// where `found` is known of its key: for lines that are read once more.
-    pub(crate) fn times_again(&self, found: Found, ordinal: u64, sides: u64) -> (u64, u64) {
+    /// Counts how often a line is written, and how often it goes to the duplicates, where lines are read once more.
+    /// The line is one of `sides` sides and stands at `ordinal`; `found` is known of its key.
+    pub(crate) fn times_again(&self, found: LineState, ordinal: u64, sides: u64) -> (u64, u64) {
         if !self.selects(found.mark) {
             return (0, 0);
         }
@@ -133,8 +134,8 @@ impl Rule {
         (u64::from(is_written), dropped)
     }
 
-    /// What marks call a side that has this number (from 1) with the caller, and this rank (from 1) in the
-    /// order of the work.
+    /// Returns the number that marks have for a side: from its number (from 1) with the caller and its rank (from 1)
+    /// in the order of the work.
     pub(crate) fn side(&self, number: u32, rank: u32) -> u32 {
         match self.marks {
             Marks::Row | Marks::Count => rank,
@@ -146,9 +147,9 @@ impl Rule {
         }
     }
 
-    /// How often a line is written that has `mark` and of which `tally` was counted when all sides were read.
-    pub(crate) fn times(&self, found: Found) -> u64 {
-        let Found { mark, tally, .. } = found;
+    /// Counts how often a line is written that is known as `found` when all sides were read.
+    pub(crate) fn times(&self, found: LineState) -> u64 {
+        let LineState { mark, tally, .. } = found;
         let selection = self.selection;
         match self.tally {
             // The tally alone tells: a line that other sides have, too, may be left.
@@ -159,13 +160,13 @@ impl Rule {
         }
     }
 
-    /// Whether occurrences behind the first of each line go elsewhere.
+    /// Returns true if occurrences behind the first of each line go elsewhere.
     fn drops_rest(&self) -> bool {
         self.selection.occurrences == Occurrences::OnceAndRest
     }
 
-    /// How often a selected line came again after its first time, if that is wanted.
-    pub(crate) fn duplicates(&self, found: Found) -> u64 {
+    /// Counts how often a selected line came again after its first time, if that is wanted.
+    pub(crate) fn duplicates(&self, found: LineState) -> u64 {
         if self.drops_rest() {
             found.tally.saturating_sub(1)
         } else {
@@ -173,23 +174,27 @@ impl Rule {
         }
     }
 
-    /// Whether a line that has `mark` when all sides were read is selected.
+    /// Returns true if a line that has `mark` when all sides were read is selected.
     pub(crate) fn selects(&self, mark: u32) -> bool {
         let sides = self.marks.sides(mark);
         let is_in_first = !self.selection.in_first || mark & 1 == 1;
         is_in_first && self.selection.counts.contains(sides, self.sides)
     }
 
-    /// The mark of a line that had `mark`, or 0 if it is nowhere else, when the first side has it, too; `rank` is
-    /// the rank of that side.
+    /// Returns the mark of a line that had `mark`, or 0 if it is nowhere else, when the first side has it, too;
+    /// `rank` is the rank of that side.
     pub(crate) fn with_first(&self, mark: u32, rank: u32) -> u32 {
         let side = self.side(1, rank);
         self.marks.next(mark, side).unwrap_or(mark)
     }
 
-    /// What is written of a line with this mark: its label, and the line.
-    pub(crate) fn written<'l>(&self, line: &'l [u8], found: Found) -> (ArrayVec<u8, 24>, &'l [u8]) {
-        let Found { mark, tally, .. } = found;
+    /// Returns what is written of a line with this mark: its label, and the line.
+    pub(crate) fn written<'l>(
+        &self,
+        line: &'l [u8],
+        found: LineState,
+    ) -> (ArrayVec<u8, 24>, &'l [u8]) {
+        let LineState { mark, tally, .. } = found;
         let mut label = ArrayVec::new();
         match self.selection.label {
             Label::None => return (label, line),
@@ -212,7 +217,7 @@ impl Rule {
     }
 }
 
-/// What must be counted for a selection.
+/// Returns what must be counted for a selection.
 ///
 /// # Errors
 /// [`Error::Usage`] where a multiset makes no sense of it.

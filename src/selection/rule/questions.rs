@@ -1,4 +1,4 @@
-//! What a run asks of a selection before it has seen a line.
+//! The questions that a run asks of a selection before it has seen a line.
 //!
 //! *Owns:* the questions, all of them. *Invariants:* nobody else answers one, or hands one on. *Cost:* a few
 //! comparisons.
@@ -24,18 +24,19 @@ use crate::selection::counts::SideCounts;
 use crate::selection::{Approximate, Label, Marks, Occurrences, Order, Tally};
 
 impl Rule {
-    /// True if a line must be in every side, so that a filter of one side may drop lines of the others. The union of
-    /// one side is not of that kind.
+    /// Returns true if a line must be in every side, so that a filter of one side may drop lines of the others. The
+    /// union of one side is not of that kind.
     pub(crate) fn needs_all(&self) -> bool {
         self.needs_all
     }
 
-    /// True if the first side must have a line, so that it must be the first in the order of the work.
+    /// Returns true if the first side must have a line, so that it must be the first in the order of the work.
     pub(crate) fn in_first(&self) -> bool {
         self.selection.in_first
     }
 
-    /// True if the lines are wanted that all sides have, once and without a label: what every strategy can find.
+    /// Returns true if the lines are wanted that all sides have, once and without a label: what every strategy can
+    /// find.
     pub(crate) fn finds_common(&self) -> bool {
         let is_once = self.selection.occurrences == Occurrences::Once;
         self.needs_all()
@@ -44,26 +45,27 @@ impl Rule {
             && !self.selection.records
     }
 
-    /// True if one set tells which lines of the first side are selected: those that are in it, or those that are not.
+    /// Returns true if one set tells which lines of the first side are selected: those that are in it, or those that
+    /// are not.
     pub(crate) fn is_told_by_a_set(&self) -> bool {
         self.is_bare() && (self.in_first() || self.needs_all())
     }
 
-    /// The mark at which a line is known to be selected, so that it can be written at once: with the last side
-    /// that it must be in. `None` where that is only known when all sides were read.
+    /// Returns the mark at which a line is known to be selected, so that it can be written at once: with the last
+    /// side that it must be in. `None` where that is only known when all sides were read.
     pub(crate) fn last_mark(&self) -> Option<u32> {
         let is_known = self.marks == Marks::Row && self.sides > 1 && self.tally == Tally::None;
         (is_known && self.writes_at_once()).then_some(self.sides)
     }
 
-    /// True if a line is selected, once, whichever side has it: nothing more needs to be known of it.
+    /// Returns true if a line is selected, once, whichever side has it: nothing more needs to be known of it.
     pub(crate) fn takes_any(&self) -> bool {
         let is_plain = self.tally == Tally::None && self.selection.label == Label::None;
         is_plain && !self.in_first() && self.selection.counts.is_any(self.sides)
     }
 
-    /// True if a line can be written as soon as it is seen for the first time: it is selected, once, and nothing more
-    /// is wanted of it.
+    /// Returns true if a line can be written as soon as it is seen for the first time: it is selected, once, and
+    /// nothing more is wanted of it.
     pub(crate) fn writes_new(&self) -> bool {
         self.takes_any() && self.writes_at_once()
     }
@@ -79,12 +81,12 @@ impl Rule {
         }
     }
 
-    /// True if it matters where the lines of the side with this number (from 1) stand.
+    /// Returns true if it matters where the lines of the side with this number (from 1) stand.
     pub(crate) fn keeps_ordinals_of(&self, number: u32) -> bool {
         self.kept().has_ordinal && self.writes_lines_of(number)
     }
 
-    /// True if the records of the side with this number (from 1) are written.
+    /// Returns true if the records of the side with this number (from 1) are written.
     pub(crate) fn keeps_records_of(&self, number: u32) -> bool {
         self.selection.records && self.writes_lines_of(number)
     }
@@ -97,49 +99,52 @@ impl Rule {
         (sides + 1).saturating_sub(least).max(1)
     }
 
-    /// True if lines of the first side are written as they come, when all else is known. Not where occurrences are
-    /// counted: then those of the first side must be known before, too.
+    /// Returns true if lines of the first side are written as they come, when all else is known. Not where
+    /// occurrences are counted: then those of the first side must be known before, too.
     pub(crate) fn repeats(&self) -> bool {
         self.selection.occurrences == Occurrences::OfFirst && !self.selection.is_counted()
     }
 
-    /// True if of the records with the same key the first one is written.
+    /// Returns true if of the records with the same key the first one is written.
     pub(crate) fn picks_first(&self) -> bool {
         self.selection.records && self.selection.occurrences != Occurrences::OfFirst
     }
 
-    /// True if what is written must be read once more, when it is known to be selected: a set does not have it.
+    /// Returns true if what is written must be read once more, when it is known to be selected: a set does not have
+    /// it.
     pub(crate) fn writes_again(&self) -> bool {
         self.repeats() || self.selection.records
     }
 
-    /// True if the lines of the answer are found by going through the first side once more, when the others are known.
+    /// Returns true if the lines of the answer are found by going through the first side once more, when the others
+    /// are known.
     pub(crate) fn asks_first(&self) -> bool {
         // Where occurrences are counted, those of the other sides must not be dropped.
         let has_all = self.needs_all() && !self.selection.is_counted();
         self.repeats() || (self.selection.records && has_all)
     }
 
-    /// True if the lines of an input, which is the sides with these numbers (from 1), must be seen as often as they
-    /// come.
+    /// Returns true if the lines of an input, which is the sides with these numbers (from 1), must be seen as often
+    /// as they come.
     pub(crate) fn needs_repeats_of(&self, numbers: &[u32]) -> bool {
         self.tally != Tally::None || (self.repeats() && numbers.contains(&1))
     }
 
-    /// True if nothing must be known of a line but which sides have it: neither occurrences, nor a label, nor a place.
+    /// Returns true if nothing must be known of a line but which sides have it: neither occurrences, nor a label, nor
+    /// a place.
     fn is_bare(&self) -> bool {
         let is_labelled = self.selection.label != Label::None;
         !is_labelled && !self.selection.is_counted() && !self.picks_first()
     }
 
-    /// True if a line can be written from where it is first known to be selected.
+    /// Returns true if a line can be written from where it is first known to be selected.
     fn writes_at_once(&self) -> bool {
         // The same line may come later with a smaller ordinal: in a block of the same side that is read later.
         !self.writes_again() && self.order() != Order::Input
     }
 
-    /// True if lines of the side with this number (from 1) are written: of all sides, or of the first alone where it
-    /// has every line of the answer.
+    /// Returns true if lines of the side with this number (from 1) are written: of all sides, or of the first alone
+    /// where it has every line of the answer.
     fn writes_lines_of(&self, number: u32) -> bool {
         number == 1 || !(self.in_first() || self.needs_all())
     }

@@ -34,14 +34,14 @@ const LABELS: [Label; 5] = [
     Label::SidesOnly,
 ];
 
-/// Every way in which a line can be in one side or more.
+/// Lists every way in which a line can be in one side or more.
 fn combinations() -> Vec<[bool; SIDES]> {
     let bits = 1u32..1 << SIDES;
     bits.map(|bits| [0, 1, 2].map(|side| bits >> side & 1 == 1))
         .collect()
 }
 
-/// The mark of a line that is in `which` sides, when they had their turns in this order of numbers from 1.
+/// Returns the mark of a line that is in `which` sides, when they had their turns in this order of numbers from 1.
 fn mark(rule: &Rule, which: &[bool], order: [u32; SIDES]) -> u32 {
     let turns = order.into_iter().zip(1..);
     let own = turns.filter(|&(number, _)| which[number as usize - 1]);
@@ -53,7 +53,7 @@ fn mark(rule: &Rule, which: &[bool], order: [u32; SIDES]) -> u32 {
     })
 }
 
-/// What must be written of the line `line`.
+/// Returns what must be written of the line `line`.
 fn written(label: Label, which: &[bool]) -> String {
     let digits: String = which
         .iter()
@@ -137,9 +137,9 @@ fn l2_every_kind_of_rule_writes_the_label_that_was_asked_for() {
                 let mark = mark(&rule, &which, [1, 2, 3]);
                 let (before, line) = rule.written(
                     b"line",
-                    Found {
+                    LineState {
                         tally: 7,
-                        ..Found::with_mark(mark)
+                        ..LineState::with_mark(mark)
                     },
                 );
                 assert_eq!(
@@ -157,7 +157,7 @@ fn l2_a_number_of_files_has_all_its_digits() {
     let rule = Rule::new(Selection::union().labelled(Label::SideCount), 1234).unwrap();
     for sides in [9, 10, 999, 1234] {
         let mark = (1..=sides).fold(0, |mark, side| rule.marks().next(mark, side).unwrap());
-        let (before, _) = rule.written(b"", Found::with_mark(mark));
+        let (before, _) = rule.written(b"", LineState::with_mark(mark));
         assert_eq!(before[..], *format!("{sides}\t").as_bytes());
     }
 }
@@ -201,7 +201,7 @@ fn lines_are_written_when_they_are_new_only_where_each_is_selected_once_with_not
         for label in LABELS {
             let rule = Rule::new(selection.labelled(label), SIDES).unwrap();
             let is_plain = |which: [bool; SIDES]| {
-                let found = Found::with_mark(mark(&rule, &which, [1, 2, 3]));
+                let found = LineState::with_mark(mark(&rule, &which, [1, 2, 3]));
                 rule.times(found) == 1
                     && rule.written(b"line", found) == ((&[][..]).try_into().unwrap(), b"line")
             };

@@ -11,7 +11,7 @@ use arrayvec::ArrayVec;
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::memory::buffer::PAGE;
-use crate::selection::{Found, NO_ORDINAL};
+use crate::selection::{LineState, NO_ORDINAL};
 use crate::set::line_set::{Insert, LineSet};
 use crate::sys::cpu;
 
@@ -97,7 +97,7 @@ impl LineSet {
         &self,
         batch: Batch<'_>,
         indexes: impl Iterator<Item = u32>,
-        mut each: impl FnMut(u32, Found) -> Result<()>,
+        mut each: impl FnMut(u32, LineState) -> Result<()>,
     ) -> Result<()> {
         for group in groups(indexes) {
             let candidates = self.fetch_candidates(batch, &group);
@@ -109,7 +109,8 @@ impl LineSet {
                     }
                     candidate => candidate,
                 };
-                let found = found.map_or(Found::with_mark(0), |record| self.records.found(record));
+                let found =
+                    found.map_or(LineState::with_mark(0), |record| self.records.found(record));
                 each(index, found)?;
             }
         }

@@ -1,7 +1,7 @@
 //! The exact set of lines: an arena and a table.
 //!
 //! *Owns:* [`LineSet`], which holds each distinct line once and keeps, per line, a mark that tells which sides
-//! have it and what else the answer needs ([`Kept`]).
+//! have it and what else the answer needs ([`StateLayout`]).
 //!
 //! *Layout,* in words of 8 bytes:
 //!
@@ -36,7 +36,7 @@ use crate::error::{Error, Result};
 use crate::hash::{LineHasher, Purpose, derive, reduce};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
-use crate::selection::{Found, Kept};
+use crate::selection::{LineState, StateLayout};
 use crate::set::line_set::records::{OFFSET_MASK, Records};
 
 /// Slots in use, at most, in per cent. Beyond it, linear probing visits many slots for a line that is absent.
@@ -80,7 +80,7 @@ pub(crate) fn estimate_set_bytes(lines: u64, line_bytes: u64) -> u64 {
 }
 
 /// Returns the number of lines of `line_bytes` that a set of `bytes` bytes holds.
-pub(crate) fn most_lines(bytes: u64, line_bytes: u64, kept: Kept) -> u64 {
+pub(crate) fn most_lines(bytes: u64, line_bytes: u64, kept: StateLayout) -> u64 {
     let record = 8 + (line_bytes + 8 * kept.words() as u64).next_multiple_of(8);
     let slots = (8 * 100_u64).div_ceil(MAX_LOAD_PERCENT);
     bytes.saturating_sub(SPARE_BYTES) / (record + slots)
@@ -96,7 +96,11 @@ impl LineSet {
     ///
     /// # Errors
     /// [`Error::Memory`] when the budget has not even these.
-    pub(crate) fn new(budget: &MemoryBudget, hasher: LineHasher, kept: Kept) -> Result<Self> {
+    pub(crate) fn new(
+        budget: &MemoryBudget,
+        hasher: LineHasher,
+        kept: StateLayout,
+    ) -> Result<Self> {
         Ok(Self {
             budget: budget.clone(),
             hasher,
@@ -233,7 +237,7 @@ impl LineSet {
 
     /// Yields the lines held that are not excluded, with what was kept of them, in the order in which they were
     /// inserted.
-    pub(crate) fn iter_marked(&self) -> impl Iterator<Item = (&[u8], Found)> {
+    pub(crate) fn iter_marked(&self) -> impl Iterator<Item = (&[u8], LineState)> {
         self.records.iter_marked()
     }
 

@@ -6,7 +6,7 @@
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
-use crate::selection::{EXCLUDED, Found, Kept};
+use crate::selection::{EXCLUDED, LineState, StateLayout};
 
 /// Bits of a header for the length of the line: 1 TiB, far more than a set can have room for. The rest is for
 /// the mark.
@@ -21,7 +21,7 @@ pub(super) const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 #[derive(Debug)]
 pub(super) struct Records {
     /// The layout of the data kept of each line: its mark, and words after its header.
-    pub(super) kept: Kept,
+    pub(super) kept: StateLayout,
     /// The records, one after the other from word 0.
     pub(super) arena: Buffer,
     /// Words of the arena in use: where the next record begins.
@@ -33,7 +33,7 @@ impl Records {
     ///
     /// # Errors
     /// [`Error::Memory`] when the budget has not even this.
-    pub(super) fn new(budget: &MemoryBudget, kept: Kept) -> Result<Self> {
+    pub(super) fn new(budget: &MemoryBudget, kept: StateLayout) -> Result<Self> {
         Ok(Self {
             kept,
             arena: Buffer::new(budget, "set", PAGE)?,
@@ -70,7 +70,7 @@ impl Records {
 
     /// Yields the lines held that are not excluded, with what was kept of them, in the order in which they were
     /// inserted.
-    pub(super) fn iter_marked(&self) -> impl Iterator<Item = (&[u8], Found)> {
+    pub(super) fn iter_marked(&self) -> impl Iterator<Item = (&[u8], LineState)> {
         let marked = |record| {
             let found = self.found(record);
             (found.mark != EXCLUDED).then(|| (self.record(record), found))
@@ -80,7 +80,7 @@ impl Records {
 
     /// Reads what is kept of the line of a record.
     #[inline]
-    pub(super) fn found(&self, record: usize) -> Found {
+    pub(super) fn found(&self, record: usize) -> LineState {
         let words = &self.arena.words()[record..];
         let mark = (words[0] >> LENGTH_BITS) as u32;
         self.kept.found(&words[1..=self.kept.words()], mark)

@@ -42,7 +42,7 @@ fn holds_each_line_once_with_any_hash() {
         };
         let budget = MemoryBudget::new(64 << 20, 0);
         let hasher = hasher(key);
-        let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
+        let mut set = LineSet::new(&budget, hasher, StateLayout::ROW).unwrap();
         let lines = lines(count);
         for round in 0..2 {
             for line in &lines {
@@ -65,7 +65,7 @@ fn holds_each_line_once_with_any_hash() {
 fn marks_count_inputs_in_a_row() {
     let budget = MemoryBudget::new(1 << 20, 0);
     let hasher = hasher(HashKey::Random);
-    let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
+    let mut set = LineSet::new(&budget, hasher, StateLayout::ROW).unwrap();
     for line in [&b"a"[..], b"b", b""] {
         set.insert(hasher.hash(line), line, 1, 0).unwrap();
     }
@@ -82,7 +82,7 @@ fn marks_count_inputs_in_a_row() {
 fn a_full_set_says_so_and_stays_intact() {
     let budget = MemoryBudget::new(40 * PAGE, 0);
     let hasher = hasher(HashKey::Random);
-    let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
+    let mut set = LineSet::new(&budget, hasher, StateLayout::ROW).unwrap();
     set.reset(1000, 64).unwrap();
     let lines = lines(100_000);
     let held = lines
@@ -115,7 +115,7 @@ fn a_set_prepared_for_what_comes_does_not_grow_and_takes_no_more_than_estimated(
     let hasher = hasher(HashKey::Random);
     for (bytes, count) in [(12, 50_000), (64, 20_000), (301, 5_000), (12, 700), (40, 0)] {
         let budget = MemoryBudget::new(64 << 20, 0);
-        let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
+        let mut set = LineSet::new(&budget, hasher, StateLayout::ROW).unwrap();
         set.reset(u64::from(count), bytes as u64).unwrap();
         let prepared = set.held_bytes();
         assert_eq!(prepared, (64 << 20) - budget.available_bytes());
@@ -135,7 +135,7 @@ fn what_is_expected_of_a_small_budget_is_what_it_holds() {
     for bytes in [12, 64, 301] {
         // No whole number of pages.
         let budget = MemoryBudget::new((1 << 20) + 3000, 0);
-        let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
+        let mut set = LineSet::new(&budget, hasher, StateLayout::ROW).unwrap();
         // The second time its memory is its own already.
         for _ in 0..2 {
             set.reset(1 << 40, bytes as u64).unwrap();
@@ -154,7 +154,7 @@ fn what_is_expected_of_a_small_budget_is_what_it_holds() {
 fn a_set_that_is_let_go_keeps_two_pages_and_works() {
     let budget = MemoryBudget::new(1 << 20, 0);
     let hasher = hasher(HashKey::Random);
-    let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
+    let mut set = LineSet::new(&budget, hasher, StateLayout::ROW).unwrap();
     assert_eq!(fill(&mut set, hasher, lines_of(20, 9_000)), 9_000);
     set.release().unwrap();
     assert_eq!(set.held_bytes(), 2 * PAGE);
@@ -174,7 +174,7 @@ fn a_set_that_is_let_go_keeps_two_pages_and_works() {
 fn the_table_grows_at_seventy_per_cent_and_not_before() {
     let budget = MemoryBudget::new(1 << 20, 0);
     let hasher = hasher(HashKey::Random);
-    let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
+    let mut set = LineSet::new(&budget, hasher, StateLayout::ROW).unwrap();
     fill(&mut set, hasher, lines_of(3, 358));
     assert_eq!(set.slots, 512, "358 is less than 70 % of 512");
     fill(&mut set, hasher, lines_of(4, 1));
@@ -198,7 +198,7 @@ fn the_table_grows_at_seventy_per_cent_and_not_before() {
 fn the_arena_grows_by_a_quarter_and_at_the_end_by_what_is_left() {
     let budget = MemoryBudget::new(8 << 20, 0);
     let hasher = hasher(HashKey::Random);
-    let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
+    let mut set = LineSet::new(&budget, hasher, StateLayout::ROW).unwrap();
     set.reset(9_000, 0).unwrap();
     let mut sizes = vec![set.records.arena.len() as u64];
     for line in lines_of(1000, 4_000) {
@@ -237,7 +237,7 @@ fn batches_are_inserted_and_marked_as_line_by_line_whatever_the_hash() {
     for key in [HashKey::Random, HashKey::Constant] {
         let hasher = hasher(key);
         let budget = MemoryBudget::new(16 << 20, 0);
-        let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
+        let mut set = LineSet::new(&budget, hasher, StateLayout::ROW).unwrap();
         let all: Vec<Vec<u8>> = lines_of(5, 300).collect();
         let mut marked = Vec::new();
         with_batch(hasher, &all[..200], |batch| {
@@ -269,7 +269,7 @@ fn batches_are_inserted_and_marked_as_line_by_line_whatever_the_hash() {
 fn lines_are_spread_over_the_slots_and_told_apart_by_their_tags() {
     let hasher = hasher(HashKey::Random);
     let budget = MemoryBudget::new(1 << 20, 0);
-    let set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
+    let set = LineSet::new(&budget, hasher, StateLayout::ROW).unwrap();
     let hashes: Vec<u64> = lines_of(9, 512).map(|line| hasher.hash(&line)).collect();
     let homes: BTreeSet<usize> = hashes.iter().map(|&hash| set.home(hash)).collect();
     // 1 - 1/e of the slots are somebody's home.
@@ -282,12 +282,12 @@ fn lines_are_spread_over_the_slots_and_told_apart_by_their_tags() {
 fn a_set_that_says_it_has_room_is_never_full_whatever_it_held_before() {
     let hasher = hasher(HashKey::Random);
     let (mut with_room, mut without) = (0, 0);
-    let ordinal = Kept {
+    let ordinal = StateLayout {
         has_ordinal: true,
-        ..Kept::ROW
+        ..StateLayout::ROW
     };
     let budgets = (40..400).step_by(7).map(|kib| kib << 10);
-    for (bytes, kept) in budgets.zip([Kept::ROW, ordinal].into_iter().cycle()) {
+    for (bytes, kept) in budgets.zip([StateLayout::ROW, ordinal].into_iter().cycle()) {
         let budget = MemoryBudget::new(bytes, 0);
         let mut set = LineSet::new(&budget, hasher, kept).unwrap();
         // Many short lines leave a large table behind, and a few long ones a large arena.
@@ -321,7 +321,7 @@ fn a_set_that_says_it_has_room_is_never_full_whatever_it_held_before() {
 fn a_batch_tells_of_each_line_that_is_new_once() {
     let hasher = hasher(HashKey::Random);
     let budget = MemoryBudget::new(1 << 20, 0);
-    let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
+    let mut set = LineSet::new(&budget, hasher, StateLayout::ROW).unwrap();
     let all: Vec<Vec<u8>> = lines_of(9, 300).collect();
     let mut new = Vec::new();
     with_batch(hasher, &all, |batch| {

@@ -44,7 +44,7 @@ use rustix::io::Errno;
 
 use crate::sys::failpoint::fail_point;
 
-/// How the names of private directories begin. Only directories with such a name are ever looked at.
+/// The beginning of the names of private directories. Only directories with such a name are ever looked at.
 pub(super) const PREFIX: &str = "outset-";
 /// The file that is locked.
 const LOCK: &CStr = c"lock";
@@ -52,11 +52,11 @@ const LOCK: &CStr = c"lock";
 const UNLOCKED: &str = "lock.new";
 /// The permission bits of group and others. A private directory has none of them.
 const OTHERS: u32 = 0o077;
-/// Tells a person who finds the directory what it is.
+/// The note that tells a person who finds the directory what it is.
 const NOTE: &[u8] =
     b"Temporary files of a run of outset. If that run was killed, the next run with the same temporary directory removes them.\n";
 
-/// What came of marking a directory.
+/// The result of marking a directory.
 pub(super) enum Mark {
     /// It is one of a live run for as long as the file is open.
     Alive(File),
@@ -80,8 +80,8 @@ pub(super) fn mark_as_alive(directory: &Path) -> Mark {
     }
 }
 
-/// The locked file. The steps fail with `NOENT` if another run has removed directory or file, and with
-/// `WOULDBLOCK` if it has the lock now; any other error means that there can be no mark.
+/// Makes the mark: returns the locked file. The steps fail with `NOENT` if another run has removed directory or file,
+/// and with `WOULDBLOCK` if it has the lock now; any other error means that there can be no mark.
 fn marked(directory: &Path, unlocked: &Path) -> Result<File, Errno> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::WRONLY | OFlags::CLOEXEC;
     let file = openat(CWD, unlocked, flags, Mode::RUSR | Mode::WUSR)?;
@@ -200,7 +200,7 @@ fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
     openat(CWD, path, flags, Mode::empty())
 }
 
-/// Whether there is a directory now that is not a link to one.
+/// Returns true if there is a directory now that is not a link to one.
 fn is_directory(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
@@ -218,7 +218,7 @@ fn lock_in(directory: &OwnedFd, name: &[u8]) -> Option<OwnedFd> {
 
 /// The directory of a killed run. This run has locked its mark, so no other removes it at the same time.
 struct Orphan {
-    /// What names are removed relative to.
+    /// The directory that names are relative to when they are removed.
     directory: OwnedFd,
     /// The mark, locked until this is dropped.
     _lock: OwnedFd,
@@ -250,7 +250,7 @@ impl Orphan {
     }
 }
 
-/// Whether an open file is of this kind, belongs to this user, and gives no rights to group or others.
+/// Returns true if an open file is of this kind, belongs to this user, and gives no rights to group or others.
 fn is_private(file: &OwnedFd, kind: FileType) -> bool {
     fstat(file).is_ok_and(|stat| {
         FileType::from_raw_mode(stat.st_mode) == kind
@@ -272,7 +272,7 @@ fn names(directory: &OwnedFd, is_fine: impl Fn(&CStr) -> bool) -> Option<()> {
     Some(())
 }
 
-/// Whether a run makes files of this name: `lock`, or at least six digits, a dash, and a label. A directory
+/// Returns true if a run makes files of this name: `lock`, or at least six digits, a dash, and a label. A directory
 /// with any other name in it may be of use to somebody, and is left alone.
 fn is_ours(name: &[u8]) -> bool {
     let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -12,17 +12,17 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::*;
 
-/// How often each way of cleaning up is tried: with every change, and before a release.
+/// The times that each way of cleaning up is tried: with every change, and before a release.
 const TRIES: [u32; 2] = [10_000, 100_000];
-/// What a killed run leaves, and any clean-up removes where it may.
+/// The files that a killed run leaves, and any clean-up removes where it may.
 const LEFT: [&str; 2] = ["000001-store0-bucket3", "lock"];
 
-/// With fewer changes of places a race shows little.
+/// The least number of changes of places with which a race shows much.
 const LEAST_SWAPS: u64 = 1000;
-/// How long a race may go on for these.
+/// The longest time that a race may take for these.
 const LONGEST_RACE: Duration = Duration::from_secs(60);
 
-/// A directory that looks as one of a killed run does.
+/// Makes a directory that looks as one of a killed run does.
 fn made(path: &Path) {
     fs::create_dir(path).unwrap();
     fs::set_permissions(path, Permissions::from_mode(0o700)).unwrap();
@@ -51,8 +51,8 @@ fn swap(own: &Path, target: &Path, is_over: &AtomicBool, swaps: &AtomicU64) {
     }
 }
 
-/// Cleans up with `clean`, `tries` times, while the directory and the link change places; more often where a busy machine lets
-/// them change too seldom meanwhile.
+/// Cleans up with `clean`, `tries` times, while the directory and the link change places; more often where a busy
+/// machine lets them change too seldom meanwhile.
 fn race(tries: u32, clean: impl Fn(&Path, u32)) {
     let place = tempfile::tempdir().unwrap();
     let elsewhere = tempfile::tempdir().unwrap();

@@ -1,11 +1,11 @@
-//! What is removed for a killed run, and what never is.
+//! The files that are removed for a killed run, and those that never are.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
 
-/// A directory as a run makes it, with a file in it.
+/// Makes a directory as a run makes it, with a file in it.
 fn made(place: &Path, name: &str) -> std::path::PathBuf {
     let path = place.join(name);
     fs::create_dir(&path).unwrap();

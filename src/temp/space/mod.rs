@@ -42,23 +42,23 @@ use crate::temp::quota::Quota;
 
 pub(crate) use self::path::SpillPath;
 
-/// What to do about a full disk.
+/// The advice for a full disk.
 const FREE_SPACE: &str = "free some space, or choose another directory with `temp_dirs`";
-/// What to do about a disk that has room, but not for another file.
+/// The advice for a disk that has room, but not for another file.
 const NO_INODES: &str = "use fewer `buckets`, or choose another directory with `temp_dirs` (this file system has no free inodes)";
 
-/// What the names of bucket files have in them, and those of no other files: [`TempSpace::remove_buckets`]
-/// finds them by it.
+/// The label in the names of bucket files, and in those of no other files: [`TempSpace::remove_buckets`] finds them
+/// by it.
 pub(crate) const BUCKET_LABEL: &str = "bucket";
 
-/// Passes a notice on to the user.
+/// A function that passes a notice on to the user.
 pub(crate) type Notify = Arc<dyn Fn(&Notice) + Send + Sync>;
 
 /// The temporary files of one run.
 pub(crate) struct TempSpace {
     places: Arc<Places>,
     interrupt: Interrupt,
-    /// Passes on that a directory is in memory, when it is used.
+    /// The listener that hears of a directory in memory, when it is used.
     notify: Option<Notify>,
     /// The cap, which this run may share with others.
     quota: Arc<Quota>,
@@ -76,10 +76,10 @@ pub(crate) struct TempSpace {
     retained: AtomicU64,
 }
 
-/// What was done in temporary space so far, in bytes and files.
+/// The use of temporary space so far, in bytes and files.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SpaceUse {
-    /// Written in all, padding included.
+    /// Bytes written in all, padding included.
     pub(crate) written_bytes: u64,
     /// Read in all.
     pub(crate) read_bytes: u64,
@@ -90,12 +90,12 @@ pub(crate) struct SpaceUse {
 }
 
 impl TempSpace {
-    /// Temporary space in each of `parents`, as much as `quota` allows. Without `parents`, no file may be made.
+    /// Makes temporary space in each of `parents`, as much as `quota` allows. Without `parents`, no file may be made.
     pub(crate) fn new(parents: &[PathBuf], quota: Arc<Quota>, interrupt: &Interrupt) -> Self {
         Self::in_places(Places::new(parents, interrupt), quota, interrupt)
     }
 
-    /// Temporary space in `places`, which other runs may use, too.
+    /// Makes temporary space in `places`, which other runs may use, too.
     pub(crate) fn in_places(places: Arc<Places>, quota: Arc<Quota>, interrupt: &Interrupt) -> Self {
         Self {
             places,
@@ -111,25 +111,25 @@ impl TempSpace {
         }
     }
 
-    /// True if files may be made.
+    /// Returns true if files may be made.
     pub(crate) fn has_places(&self) -> bool {
         self.places.count() > 0
     }
 
-    /// The places that the files go to.
+    /// Returns the places that the files go to.
     pub(crate) fn places(&self) -> &Places {
         &self.places
     }
 
-    /// The same, with a function that passes on what the user should know of the places.
+    /// Adds a function that passes on what the user should know of the places.
     pub(crate) fn notifying(mut self, notify: Option<Notify>) -> Self {
         self.notify = notify;
         self
     }
 
-    /// A path for a new file that stays in one place. The file is made by its first write, which must be at
-    /// offset 0. `label` becomes part of its name and must not contain [`BUCKET_LABEL`] unless the file may go
-    /// when an attempt fails.
+    /// Makes a path for a new file that stays in one place. The file is made by its first write, which must be at
+    /// offset 0. `label` becomes part of its name and must not contain [`BUCKET_LABEL`] unless the file may go when
+    /// an attempt fails.
     ///
     /// # Errors
     /// [`Error::Temp`] when its directory cannot be made.
@@ -146,8 +146,9 @@ impl TempSpace {
         })
     }
 
-    /// As [`TempSpace::new_path`], for a file that is removed soon, and goes on in another place when its own is full.
-    /// Only this space can read such a file, because it knows where the parts are, and which are in the page cache.
+    /// Works as [`TempSpace::new_path`], for a file that is removed soon, and goes on in another place when its own
+    /// is full. Only this space can read such a file, because it knows where the parts are, and which are in the page
+    /// cache.
     ///
     /// # Errors
     /// As [`TempSpace::new_path`].
@@ -186,8 +187,8 @@ impl TempSpace {
         self.write_block(file, offset, bytes, bytes.len() as u64)
     }
 
-    /// As [`TempSpace::write`], for a block that ends before the next one may begin, `block_bytes` behind it. The
-    /// hole between them belongs to the block: it is read from the same place.
+    /// Works as [`TempSpace::write`], for a block that ends before the next one may begin, `block_bytes` behind it.
+    /// The hole between them belongs to the block: it is read from the same place.
     ///
     /// # Errors
     /// As [`TempSpace::write`].
@@ -261,7 +262,7 @@ impl TempSpace {
         }
     }
 
-    /// The error of a write to `place`, with the advice that fits.
+    /// Makes the error of a write to `place`, with the advice that fits.
     fn unwritable(&self, file: &SpillPath, place: usize, source: io::Error) -> Error {
         let path = self.path_in(file, place).unwrap_or(file.path.clone());
         let advice = match source.kind() {
@@ -334,14 +335,14 @@ impl TempSpace {
         self.quota.give_back(before.saturating_sub(retained));
     }
 
-    /// What the cap still allows, in bytes. Other runs of the command may take it first.
+    /// Returns the bytes that the cap still allows. Other runs of the command may take them first.
     pub(crate) fn left_bytes(&self) -> u64 {
         self.quota
             .cap_bytes()
             .saturating_sub(self.quota.used_bytes())
     }
 
-    /// What was done so far. While threads write, the numbers may be of slightly different moments.
+    /// Returns what was used so far. While threads write, the numbers may be of slightly different moments.
     pub(crate) fn space_use(&self) -> SpaceUse {
         SpaceUse {
             written_bytes: self.written.load(Ordering::Relaxed),

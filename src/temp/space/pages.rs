@@ -2,9 +2,9 @@
 //!
 //! *Owns:* opening the files, around the page cache or for going through it, and whole writes and reads.
 //!
-//! Each block is written through the page cache or around it (`page_cache`). Reading goes through it up to the end of the
-//! last block of the file that was written so, and around it from there on. A block in front of that end that was written
-//! around the cache is read correctly, too.
+//! Each block is written through the page cache or around it (`page_cache`). Reading goes through it up to the end of
+//! the last block of the file that was written so, and around it from there on. A block in front of that end that was
+//! written around the cache is read correctly, too.
 //!
 //! A file system may refuse `O_DIRECT` when a file is opened, or only when it is read or written. Both make this
 //! process use the place through the page cache from then on, and repeat the operation. A refusal costs time
@@ -82,8 +82,8 @@ impl TempSpace {
         written
     }
 
-    /// The path of a file's part in `place`: the same name in the private directory there, which is made if it
-    /// is the first file of that place. The part itself need not exist.
+    /// Returns the path of a file's part in `place`: the same name in the private directory there, which is made if
+    /// it is the first file of that place. The part itself need not exist.
     ///
     /// # Errors
     /// What the system reports when the private directory cannot be made.
@@ -142,8 +142,8 @@ impl TempSpace {
         Ok(())
     }
 
-    /// Opens a file of a place, for direct I/O unless what is read or written `is_cached`, or the place has refused that. A
-    /// link in its place is not followed: the file would be somebody else's.
+    /// Opens a file of a place, for direct I/O unless what is read or written `is_cached`, or the place has refused
+    /// that. A link in its place is not followed: the file would be somebody else's.
     fn open(
         &self,
         path: &Path,
@@ -171,7 +171,7 @@ impl TempSpace {
         options.clone().custom_flags(plain).open(path)
     }
 
-    /// Whether files of a place are opened for direct I/O, as far as is known now.
+    /// Returns true if files of a place are opened for direct I/O, as far as is known now.
     pub(super) fn is_direct(&self, place: usize) -> bool {
         self.places.place(place).is_direct.load(Ordering::Relaxed)
     }

@@ -1,7 +1,7 @@
-//! Where a temporary file is.
+//! The location of a temporary file.
 //!
-//! *Owns:* [`SpillPath`]. *Invariants:* clones know the same of the file: what went through the page cache, and which parts are
-//! in other places. *Cost:* a path and two counted references.
+//! *Owns:* [`SpillPath`]. *Invariants:* clones know the same of the file: what went through the page cache, and which
+//! parts are in other places. *Cost:* a path and two counted references.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,21 +16,22 @@ pub(crate) struct SpillPath {
     pub(super) place: usize,
     /// Its path in that place. It may not exist: before the first write, or if the place was full by then.
     pub(crate) path: PathBuf,
-    /// What of it went through the page cache; `None` if nothing does, because the file is there for long.
+    /// The part of it that went through the page cache; `None` if nothing does, because the file is there for long.
     pub(super) cached: Option<Arc<CachedPart>>,
-    /// Which parts of it are in other places; `None` if it stays in one.
+    /// The parts of it that are in other places; `None` if it stays in one.
     pub(super) extents: Option<Arc<Extents>>,
 }
 
 impl SpillPath {
-    /// Whether what is at `offset` of it is best copied from the page cache: waiting for a disk is not to be expected.
+    /// Returns true if what is at `offset` of it is best copied from the page cache: waiting for a disk is not to be
+    /// expected.
     pub(crate) fn is_cached_at(&self, offset: u64) -> bool {
         self.cached
             .as_ref()
             .is_some_and(|cached| cached.is_before_end(offset))
     }
 
-    /// Whether any part of it is in another place than the first.
+    /// Returns true if any part of it is in another place than the first.
     pub(super) fn has_parts(&self) -> bool {
         self.extents.as_ref().is_some_and(|e| e.has_parts())
     }

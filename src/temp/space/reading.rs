@@ -1,7 +1,7 @@
 //! Reading temporary files back, from all the places that their parts are in.
 //!
-//! *Owns:* the errors of reading. *Invariants:* a file that is shorter than what was written is damaged, never read as if it
-//! ended there. *Cost:* that of [`pages`](super::pages), for each part.
+//! *Owns:* the errors of reading. *Invariants:* a file that is shorter than what was written is damaged, never read
+//! as if it ended there. *Cost:* that of [`pages`](super::pages), for each part.
 
 use std::io;
 use std::sync::atomic::Ordering;

@@ -19,7 +19,7 @@ use crate::lines::LineFormat;
 use crate::memory::budget::MemoryBudget;
 use crate::pass::spill::ToBuckets;
 use crate::record::{Key, Keys};
-use crate::selection::Kept;
+use crate::selection::StateLayout;
 use crate::set::line_set::LineSet;
 use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
@@ -31,7 +31,7 @@ use crate::temp::space::TempSpace;
 
 pub use spilled::{SpilledBucket, sealed_block};
 
-/// The key of a record, if it has one; fields have numbers, or are of objects.
+/// Finds the key of a record, if it has one; fields have numbers, or are of objects.
 pub fn key_of(keys: &Keys, record: &[u8]) -> Option<Vec<u8>> {
     let columns = keys.columns(1, None, Path::new("record")).ok()?;
     let mut built = Vec::new();
@@ -51,7 +51,7 @@ pub fn leave_blocks_unchecked(unchecked: bool) {
 pub struct BenchFilter(Filter);
 
 impl BenchFilter {
-    /// An empty filter of about `bytes` bytes within `budget`, which sets `hashes` bits a key.
+    /// Makes an empty filter of about `bytes` bytes within `budget`, which sets `hashes` bits a key.
     pub fn new(budget: &MemoryBudget, bytes: u64, hashes: u32) -> Result<Self> {
         let shape = Shape {
             kind: Kind::Blocked,
@@ -79,7 +79,7 @@ impl BenchFilter {
         })
     }
 
-    /// How many of the keys may have been inserted; `passing` is overwritten with their indexes.
+    /// Counts those of the keys that may have been inserted; `passing` is overwritten with their indexes.
     pub fn ask(&self, hashes: &[u64], passing: &mut Vec<u32>) -> usize {
         static LINES: [&[u8]; BATCH] = [b""; BATCH];
         let batch = Batch::new(&LINES[..hashes.len()], hashes);
@@ -87,7 +87,7 @@ impl BenchFilter {
         passing.len()
     }
 
-    /// The rate that is predicted for `keys` keys, 0..1.
+    /// Returns the rate that is predicted for `keys` keys, 0..1.
     pub fn predicted_fpr(&self, keys: u64) -> f64 {
         self.0.shape().predicted_fpr(keys)
     }
@@ -100,9 +100,9 @@ pub struct BenchSet {
 }
 
 impl BenchSet {
-    /// An empty set within `budget`.
+    /// Makes an empty set within `budget`.
     pub fn new(budget: &MemoryBudget, hasher: LineHasher) -> Result<Self> {
-        let set = LineSet::new(budget, hasher, Kept::ROW)?;
+        let set = LineSet::new(budget, hasher, StateLayout::ROW)?;
         Ok(Self { set })
     }
 
@@ -132,7 +132,7 @@ impl BenchSet {
     }
 }
 
-/// The indexes of a whole batch.
+/// Returns the indexes of a whole batch.
 fn indexes(hashes: &[u64]) -> std::ops::Range<u32> {
     0..hashes.len() as u32
 }
@@ -140,7 +140,7 @@ fn indexes(hashes: &[u64]) -> std::ops::Range<u32> {
 /// The buckets that lines are to be scattered into.
 #[derive(Debug, Clone, Copy)]
 pub struct BucketShape {
-    /// How many.
+    /// The number of buckets.
     pub buckets: u32,
     /// The bytes of a block: whole pages.
     pub block_bytes: u64,
@@ -197,7 +197,7 @@ impl BenchBuckets {
             writers: self.shape.writers,
             has_ordinals: false,
             columns: None,
-            outlet: None,
+            block_sink: None,
         };
         let buckets = fill(rules, |writer| {
             let mut to_buckets = ToBuckets::new(writer, self.hasher);
@@ -230,12 +230,12 @@ pub struct FilledBuckets {
 }
 
 impl FilledBuckets {
-    /// Lines in all of them.
+    /// Counts the lines in all of them.
     pub fn lines(&self) -> u64 {
         self.buckets.iter().map(|bucket| bucket.lines).sum()
     }
 
-    /// Bytes that were written, padding included.
+    /// Returns the bytes that were written, padding included.
     pub fn written_bytes(&self) -> u64 {
         let written = |bucket: &Bucket| bucket.file.written_bytes;
         self.buckets.iter().map(written).sum()

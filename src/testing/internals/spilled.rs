@@ -1,7 +1,7 @@
 //! A door to the reader of spill files, for tests that give it other files than a writer made.
 //!
-//! *Owns:* nothing. The reading is that of the join. *Invariants:* a reading takes no more memory than it is given. *Cost:* a
-//! temporary directory and a thread for each reading.
+//! *Owns:* nothing. The reading is that of the join. *Invariants:* a reading takes no more memory than it is given.
+//! *Cost:* a temporary directory and a thread for each reading.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::sys::first_error::FirstFailure;
 use crate::temp::quota::Quota;
 use crate::temp::space::{TempSpace, padded};
 
-/// Where the block of a [`SpilledBucket`] with this number belongs.
+/// Returns the address of the block of a [`SpilledBucket`] with this number.
 fn address(number: u64) -> Address {
     Address {
         run: 1,
@@ -28,8 +28,8 @@ fn address(number: u64) -> Address {
     }
 }
 
-/// A block of a [`SpilledBucket`] as its writer seals it, with any payload: what is in it 0 says are whole records, 1 the first
-/// piece of a long one, and anything else a further piece.
+/// Makes a block of a [`SpilledBucket`] as its writer seals it, with any payload. Its kind is a number: 0 says that
+/// whole records are in it, 1 the first piece of a long one, and anything else a further piece.
 pub fn sealed_block(number: u64, kind: u32, records: u64, payload: &[u8]) -> Vec<u8> {
     let kind = match kind {
         0 => BlockKind::Records,
@@ -45,7 +45,7 @@ pub fn sealed_block(number: u64, kind: u32, records: u64, payload: &[u8]) -> Vec
 /// A file, and what is remembered of the bucket that was written to it.
 #[derive(Debug, Clone, Copy)]
 pub struct SpilledBucket<'a> {
-    /// What the file has, blocks at multiples of their size.
+    /// The bytes of the file, blocks at multiples of their size.
     pub bytes: &'a [u8],
     /// The distance between blocks in bytes: whole pages.
     pub block_bytes: u64,
@@ -60,7 +60,8 @@ pub struct SpilledBucket<'a> {
 }
 
 impl SpilledBucket<'_> {
-    /// Reads the file as a worker of the join does, and returns its lines; the file is in a directory of its own in `place`.
+    /// Reads the file as a worker of the join does, and returns its lines; the file is in a directory of its own in
+    /// `place`.
     ///
     /// # Errors
     /// What the reader reports.

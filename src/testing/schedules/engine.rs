@@ -72,7 +72,7 @@ impl Place {
         self.directory.path().join(name)
     }
 
-    /// What `partition` does.
+    /// Runs what `partition` does.
     pub(super) fn run(&self, selection: Selection, cap: u64, sink: &mut dyn Sink) -> Result<()> {
         let options = Options::default();
         let quota = Quota::new(cap);
@@ -104,7 +104,7 @@ impl Place {
         Ok(())
     }
 
-    /// Nothing is left of a run, whatever its end.
+    /// Checks that nothing is left of a run, whatever its end.
     pub(super) fn check_rest(&self) {
         assert_eq!(std::fs::read_dir(self.path("temp")).unwrap().count(), 0);
     }

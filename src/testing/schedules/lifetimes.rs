@@ -22,7 +22,7 @@ fn read(reader: &mut BucketReader<'_>, bucket: &Bucket) -> Vec<usize> {
     numbers_in(reader, bucket)
 }
 
-/// A worker of a join: what both have goes to `found`, and the buckets to their removal.
+/// Works as a worker of a join: what both have goes to `found`, and the buckets to their removal.
 fn join(
     mut reader: BucketReader<'_>,
     queue: &Mutex<Vec<Group>>,

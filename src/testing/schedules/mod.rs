@@ -1,18 +1,18 @@
 //! The engine's threads under a model checker: what must hold is checked under one order of threads after another.
 //!
-//! *Owns:* how many schedules are tried and how, and a small store of buckets to try them on. Half of the schedules are random, half
-//! are by priorities that change a few times (PCT), which finds what needs a thread to be late for long. *Invariants:* a run that
-//! fails prints its schedule, and the seed that `OUTSET_TEST_SEED` takes. *Cost:* a few hundred schedules a test;
-//! `OUTSET_SCHEDULES=100000` for more.
+//! *Owns:* how many schedules are tried and how, and a small store of buckets to try them on. Half of the schedules
+//! are random, half are by priorities that change a few times (PCT), which finds what needs a thread to be late for
+//! long. *Invariants:* a run that fails prints its schedule, and the seed that `OUTSET_TEST_SEED` takes. *Cost:* a
+//! few hundred schedules a test; `OUTSET_SCHEDULES=100000` for more.
 //!
-//! *Sources:* the crate `shuttle`; Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs",
-//! ASPLOS 2010.
+//! *Sources:* the crate `shuttle`; Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of
+//! Finding Bugs", ASPLOS 2010.
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 mod belt;
 mod engine;
-mod failing;
+mod failures;
 mod filling;
 mod lifetimes;
 #[cfg(feature = "failpoints")]
@@ -54,7 +54,7 @@ const BLOCK: u64 = 4096;
 const IN_FLIGHT: u64 = 4;
 /// The longest line.
 const LONGEST: usize = 2 * BLOCK as usize + 1000;
-/// How many times priorities change in a schedule by priorities, and one.
+/// The number of times that priorities change in a schedule by priorities, and one.
 const DEPTH: usize = 3;
 
 fn number(variable: &str) -> Option<u64> {
@@ -84,7 +84,7 @@ fn explore(name: &str, time: Time, body: impl Fn() + Send + Sync + 'static) {
     println!("{name}: {schedules} schedules in {:?}", start.elapsed());
 }
 
-/// A directory in memory, where there is such a place.
+/// Makes a directory in memory, where there is such a place.
 fn place() -> TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() {
@@ -94,7 +94,7 @@ fn place() -> TempDir {
     }
 }
 
-/// How large a store is.
+/// The size of a store.
 #[derive(Debug, Clone)]
 struct Size {
     place: PathBuf,
@@ -107,7 +107,7 @@ struct Size {
 }
 
 impl Size {
-    /// A store whose blocks are nearly all written.
+    /// Describes a store whose blocks are nearly all written.
     fn new(place: &TempDir, buckets: u32) -> Self {
         let pool_blocks = u64::from(buckets) + 1;
         Self {
@@ -164,7 +164,7 @@ impl Store {
             writers: 2,
             has_ordinals: false,
             columns: None,
-            outlet: None,
+            block_sink: None,
         };
         fill(rules, |writer| {
             let failure = FirstFailure::default();
@@ -196,7 +196,7 @@ impl Store {
         Ok(())
     }
 
-    /// How the buckets are read: a block at a time.
+    /// Makes the rules by which the buckets are read: a block at a time.
     fn read_rules(&self) -> ReadRules<'_> {
         ReadRules {
             space: &self.space,
@@ -206,7 +206,7 @@ impl Store {
         }
     }
 
-    /// How many files there are.
+    /// Counts the files.
     fn files(&self) -> usize {
         let directories = std::fs::read_dir(&self.size.place).unwrap();
         let files = |entry: std::io::Result<std::fs::DirEntry>| {
@@ -219,7 +219,7 @@ impl Store {
     }
 }
 
-/// The numbers of all lines of a bucket, in the order in which they are read.
+/// Reads the numbers of all lines of a bucket, in the order in which they are read.
 fn numbers_in(reader: &mut BucketReader<'_>, bucket: &Bucket) -> Vec<usize> {
     let mut numbers = Vec::new();
     let read = reader.read(bucket, |batch| {
@@ -230,7 +230,7 @@ fn numbers_in(reader: &mut BucketReader<'_>, bucket: &Bucket) -> Vec<usize> {
     numbers
 }
 
-/// A line: a block has room for a few, but one in ten is longer than a block.
+/// Makes a line: a block has room for a few, but one in ten is longer than a block.
 fn line(number: usize) -> Vec<u8> {
     let filler = if number % 10 == 9 {
         LONGEST - 5
@@ -240,7 +240,7 @@ fn line(number: usize) -> Vec<u8> {
     format!("{number:04}-{}", "x".repeat(filler)).into_bytes()
 }
 
-/// The number of a line, if it is one.
+/// Reads the number of a line, which must be one.
 fn number_of(line: &[u8]) -> usize {
     let number = std::str::from_utf8(&line[..4]).unwrap().parse().unwrap();
     assert_eq!(line, self::line(number), "a line that was never written");

@@ -12,13 +12,13 @@ use super::explore;
 use crate::selection::Selection;
 use crate::sys::sync::model::Time;
 
-/// When a panic comes.
+/// The moment at which a panic comes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Moment {
     place: &'static str,
-    /// At which call of the place, from now; 0: at none.
+    /// The call of the place that panics, counted from now; 0: none does.
     calls: usize,
-    /// Whether it comes at every call after that, too: to all threads of a kind.
+    /// True if it comes at every call after that, too: to all threads of a kind.
     stays: bool,
     was_reached: bool,
 }

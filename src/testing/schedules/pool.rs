@@ -17,7 +17,7 @@ use crate::sys::threads;
 struct Watched {
     pool: BlockPool,
     capacity: u64,
-    /// Where the blocks are that somebody has. A lock of the system: no thread changes while it is held.
+    /// The addresses of the blocks that somebody has. A lock of the system: no thread changes while it is held.
     taken: Mutex<HashSet<usize>>,
     failure: FirstFailure,
 }
@@ -71,7 +71,7 @@ impl Watched {
         self.check();
     }
 
-    /// What becomes of the blocks of one bucket, of which `turns` are filled.
+    /// Takes the blocks that filling one bucket `turns` times takes, and gives them back.
     fn fill_bucket(&self, turns: usize, to_writers: &Sender<Buffer>) {
         let mut held = Vec::new();
         let mut open = self.note(self.pool.take_claimed().unwrap());
@@ -94,7 +94,7 @@ impl Watched {
     }
 }
 
-/// Several buckets take their blocks from a pool of `capacity`, and two writers give back what is written.
+/// Lets several buckets take their blocks from a pool of `capacity`, while two writers give back what is written.
 fn buckets_take_and_writers_put(buckets: u64, capacity: u64) {
     let watched = Watched::new(capacity);
     watched.pool.claim(buckets + 1).unwrap();

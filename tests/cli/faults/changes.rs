@@ -80,19 +80,19 @@ fn b7_an_input_that_changes_between_two_readings_fails_the_run() {
 
 #[test]
 #[ignore = "slow: close to a second"]
-fn b7_an_input_that_changes_between_the_readings_of_a_sieve_of_lone_lines_fails_the_run() {
+fn b7_an_input_that_changes_between_the_readings_of_a_sieve_of_singletons_fails_the_run() {
     // Each change, and the operations by turns.
-    changes_of_lone_lines(|change, command| change % 3 == command);
+    changes_with_singletons(|change, command| change % 3 == command);
 }
 
 #[test]
 #[ignore = "slow: 18 runs that are held"]
-fn b7_every_change_between_the_readings_of_a_sieve_of_lone_lines_fails_every_operation() {
-    changes_of_lone_lines(|_, _| true);
+fn b7_every_change_between_the_readings_of_a_sieve_of_singletons_fails_every_operation() {
+    changes_with_singletons(|_, _| true);
 }
 
 /// Makes those changes in runs of those operations that are wanted by their numbers.
-fn changes_of_lone_lines(is_wanted: fn(usize, usize) -> bool) {
+fn changes_with_singletons(is_wanted: fn(usize, usize) -> bool) {
     // Lines that occur once are written in the second reading, which comes to `b` when it is done with `a`.
     for (change_number, how) in CHANGES.into_iter().enumerate() {
         let commands = ["union a b", "symdiff a b", "diff a b"];

@@ -19,7 +19,7 @@ pub(crate) use crossbeam_channel::{
 
 use super::lock::{Condvar, Mutex, MutexGuard};
 
-/// What both ends share.
+/// The state that both ends share.
 struct Shared<T> {
     state: Mutex<State<T>>,
     /// Notified whenever a message comes or goes, and when an end is dropped.
@@ -52,7 +52,7 @@ impl<T> Shared<T> {
     }
 }
 
-/// A queue with room for `room` messages, at least 1. A queue without room, in which a sender waits for its
+/// Makes a queue with room for `room` messages, at least 1. A queue without room, in which a sender waits for its
 /// receiver, is not modeled.
 pub(crate) fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
     assert!(room > 0, "a queue without room is not modelled");
@@ -69,7 +69,7 @@ pub(crate) fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
     (Sender(Arc::clone(&shared)), Receiver(shared))
 }
 
-/// A queue with room for any number of messages.
+/// Makes a queue with room for any number of messages.
 pub(crate) fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     bounded(usize::MAX)
 }
@@ -92,7 +92,7 @@ impl<T> Sender<T> {
         self.push(message, Some(limit))
     }
 
-    /// Whether all messages were taken.
+    /// Returns true if all messages were taken.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.state.acquire().queue.is_empty()
     }
@@ -141,7 +141,7 @@ impl<T> fmt::Debug for Sender<T> {
 pub(crate) struct Receiver<T>(Arc<Shared<T>>);
 
 impl<T> Receiver<T> {
-    /// Whether all messages were taken.
+    /// Returns true if all messages were taken.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.state.acquire().queue.is_empty()
     }
@@ -150,7 +150,7 @@ impl<T> Receiver<T> {
         self.receive(None).map_err(|_| RecvError)
     }
 
-    /// A message that is there already; never waits.
+    /// Takes a message that is there already; never waits.
     pub(crate) fn try_recv(&self) -> Result<T, TryRecvError> {
         let mut state = self.0.state.acquire();
         let Some(message) = state.queue.pop_front() else {
@@ -170,7 +170,7 @@ impl<T> Receiver<T> {
         self.receive(Some(limit))
     }
 
-    /// The next message; waits for it, for as long as `limit` if there is one.
+    /// Takes the next message; waits for it, for as long as `limit` if there is one.
     fn receive(&self, limit: Option<Duration>) -> Result<T, RecvTimeoutError> {
         let mut state = self.0.state.acquire();
         let mut is_over = false;

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use shuttle::sync as inner;
 
-/// As [`std::sync::Mutex`]. Shuttle's own is in a box, so that this one is no larger than the system's.
+/// The model of [`std::sync::Mutex`]. Shuttle's own is in a box, so that this one is no larger than the system's.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(Box<inner::Mutex<T>>);
 
-/// As [`std::sync::MutexGuard`]. Knows its lock, so that a wait whose time runs out can take it again.
+/// The model of [`std::sync::MutexGuard`]. Knows its lock, so that a wait whose time runs out can take it again.
 #[derive(Debug)]
 pub(crate) struct MutexGuard<'a, T> {
     guard: inner::MutexGuard<'a, T>,
@@ -25,12 +25,12 @@ impl<T> Mutex<T> {
         Self(Box::new(inner::Mutex::new(value)))
     }
 
-    /// As [`std::sync::Mutex::lock`]. Always `Ok`.
+    /// Works as [`std::sync::Mutex::lock`]. Always `Ok`.
     pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         Ok(self.acquire())
     }
 
-    /// As [`std::sync::Mutex::try_lock`].
+    /// Works as [`std::sync::Mutex::try_lock`].
     pub(crate) fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         match self.0.try_lock() {
             Ok(guard) => Ok(MutexGuard { guard, mutex: self }),
@@ -65,7 +65,7 @@ impl<T> DerefMut for MutexGuard<'_, T> {
     }
 }
 
-/// As [`std::sync::Condvar`].
+/// The model of [`std::sync::Condvar`].
 #[derive(Debug, Default)]
 pub(crate) struct Condvar(inner::Condvar);
 

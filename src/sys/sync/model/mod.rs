@@ -1,4 +1,4 @@
-//! What replaces the system's locks, queues and threads in a model run.
+//! The locks, queues and threads that replace those of the system in a model run.
 //!
 //! *Owns:* the same interface as far as the engine uses it, built from shuttle's locks and threads; and how
 //! time passes in a run. In shuttle one thread runs at a time, and at every operation on a lock or an atomic a
@@ -23,7 +23,7 @@ pub(crate) mod thread;
 
 use std::cell::Cell;
 
-/// What becomes of a wait with a time limit.
+/// The end of a wait with a time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Time {
     /// The limit never comes: a thread that is not woken waits forever. Shuttle reports that as a deadlock, so
@@ -46,7 +46,7 @@ pub(crate) fn set_time(time: Time) {
     TIME.set(time);
 }
 
-/// Whether time limits pass in this model run.
+/// Returns true if time limits pass in this model run.
 fn passes() -> bool {
     TIME.get() == Time::Passes
 }

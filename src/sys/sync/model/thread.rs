@@ -19,7 +19,7 @@ use shuttle::thread::ScopedJoinHandle;
 
 use super::channel;
 
-/// What a panic carries.
+/// The value that a panic carries.
 type Payload = Box<dyn Any + Send>;
 
 std::thread_local! {
@@ -27,12 +27,12 @@ std::thread_local! {
     static PANICS: RefCell<HashMap<usize, Payload>> = RefCell::default();
 }
 
-/// The address of a scope, which no other has while it lives.
+/// Returns the address of a scope, which no other has while it lives.
 fn key(scope: &Scope<'_, '_>) -> usize {
     std::ptr::from_ref(scope).addr()
 }
 
-/// As [`std::thread::scope`].
+/// Works as [`std::thread::scope`].
 pub(crate) fn scope<'env, T>(body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
     let (result, key) = shuttle::thread::scope(|scope| {
         // When the last thread of a scope ends, shuttle wakes the scope's owner, and assumes that the owner is
@@ -56,7 +56,7 @@ pub(crate) fn sleep(_time: Duration) {
     shuttle::thread::yield_now();
 }
 
-/// As [`std::thread::Builder`]. Names and stack sizes are ignored.
+/// The model of [`std::thread::Builder`]. Names and stack sizes are ignored.
 #[derive(Debug)]
 pub(crate) struct Builder;
 

@@ -24,11 +24,11 @@ use crate::plan::sizes::{SizedJob, all_distinct};
 use crate::plan::steps::List;
 use crate::plan::{Distinct, FilterPlan, Strategy};
 
-/// `bloom` of a difference.
+/// Designs `bloom` of a difference.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
-pub(in crate::plan) fn difference(sized: &SizedJob) -> Result<Design, Error> {
+pub(in crate::plan) fn bloom_difference(sized: &SizedJob) -> Result<Design, Error> {
     let (job, distinct, keeps_repeats) = (&sized.job, &sized.distinct, sized.rule().repeats());
     let others = Extent::sum(sized.kept.get(1..).unwrap_or_default());
     let alone = 1.0 - sized.sizes.common_share;
@@ -64,8 +64,8 @@ pub(in crate::plan) fn difference(sized: &SizedJob) -> Result<Design, Error> {
     Ok(design.lacking(filter, least, most).priced(sized))
 }
 
-/// `bloom` of a union.
-pub(in crate::plan) fn union(sized: &SizedJob) -> Design {
+/// Designs `bloom` of a union.
+pub(in crate::plan) fn bloom_union(sized: &SizedJob) -> Design {
     let (job, layout) = (&sized.job, sized.scan);
     let of_all = all_distinct(&sized.distinct);
     let different = match job.any_lines {
@@ -92,7 +92,7 @@ pub(in crate::plan) fn union(sized: &SizedJob) -> Design {
 }
 
 impl Design {
-    /// The same with the filter that answers, for which from `least` to `most` lines are missing.
+    /// Adds the filter that answers, for which from `least` to `most` lines are missing.
     fn lacking(mut self, filter: FilterPlan, least: f64, most: f64) -> Self {
         self.costs.filter = Some(filter);
         self.costs.expected_missing_lines = least;

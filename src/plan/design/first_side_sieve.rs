@@ -7,8 +7,8 @@
 //! are read once, and F twice.
 
 use crate::error::Error;
-use crate::plan::design::lone::refuse_pipes;
 use crate::plan::design::partition::partition_layout;
+use crate::plan::design::singleton_sieve::refuse_pipes;
 use crate::plan::design::{Design, fit_pool};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::Extent;
@@ -21,12 +21,12 @@ const SECOND_SHARE: u64 = 8;
 /// The part that the filter of the others may have: blocks need the rest.
 const FIRST_SHARE: u64 = 2;
 
-/// `sieve` where the lines of the answer are those of the first input, as they come.
+/// Designs `sieve` where the lines of the answer are those of the first input, as they come.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks; [`Error::Usage`] where the filter
 /// would be of a pipe, unless the caller asked for `sieve`.
-pub(in crate::plan) fn repeats(sized: &SizedJob) -> Result<Design, Error> {
+pub(in crate::plan) fn first_side_sieve(sized: &SizedJob) -> Result<Design, Error> {
     let (job, sizes, telling) = (&sized.job, &sized.sizes, 1..=sized.sizes.telling);
     refuse_pipes(sized, sized.order.get(telling.clone()).unwrap_or_default())?;
     let others = Extent::sum(sized.kept.get(1..).unwrap_or_default());
@@ -45,7 +45,7 @@ pub(in crate::plan) fn repeats(sized: &SizedJob) -> Result<Design, Error> {
     // Blocks have what both filters leave, at most as much as `partition` gives them.
     let mut layout = partition_layout(sized, scan, of_first)?;
     fit_pool(&mut layout, filters, job)?;
-    let list = List::FirstSieve {
+    let list = List::FirstSideSieve {
         filtered: sizes.telling,
     };
     let mut design = Design::new(sized, Strategy::Sieve, list, layout);

@@ -1,8 +1,8 @@
-//! Lines that are in their buckets already: where lines come again and again, each is spilled once.
+//! A cache of lines that are in their buckets already: where lines come again and again, each is spilled once.
 //!
 //! *Owns:* a set of the lines that were spilled first, as many as its memory holds, shared by all workers of a spill
-//! pass. What [`recent`](crate::pass::recent) is for hot lines, this is for all: the plan gives it memory where a sample
-//! shows that most lines of an input come again.
+//! pass. What [`hot_lines`](crate::pass::hot_lines) is for hot lines, this is for all: the plan gives it memory where a
+//! sample shows that most lines of an input come again.
 //!
 //! ```text
 //!  line ── in the set? ── yes, for this input ──▶ dropped
@@ -26,21 +26,22 @@ use crate::batch::Batch;
 use crate::batch::scatter::Scatter;
 use crate::error::{Error, Result};
 use crate::run::Run;
-use crate::selection::{Kept, Marks, Rule, Tally};
+use crate::selection::{Marks, Rule, StateLayout, Tally};
 use crate::set::sharded::ShardedSet;
 
-/// The lines that are known.
+/// The lines that were spilled first.
 #[derive(Debug)]
-pub(crate) struct KnownLines {
+pub(crate) struct DuplicateCache {
     set: ShardedSet,
-    /// Set by the first line that found no room: from then on lines are only looked up.
+    /// True after the first line that found no room: from then on lines are only looked up.
     is_full: AtomicBool,
-    /// Whether a line must be spilled once for each input that has it.
+    /// True if a line must be spilled once for each input that has it.
     tells_inputs: bool,
 }
 
-impl KnownLines {
-    /// An empty set with the memory that the plan has for it; `None` where that is no memory, or too little for a set.
+impl DuplicateCache {
+    /// Makes an empty set with the memory that the plan has for it; `None` where that is no memory, or too little for
+    /// a set.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] where the budget has less than the plan says.
@@ -53,7 +54,7 @@ impl KnownLines {
             return Ok(None);
         }
         let budget = run.budget.split_off("known lines", bytes)?;
-        let kept = Kept {
+        let kept = StateLayout {
             marks: Marks::Count,
             tally: Tally::None,
             has_ordinal: rule.kept().has_ordinal,
@@ -72,8 +73,8 @@ impl KnownLines {
         }))
     }
 
-    /// Takes from `indexes` the lines of `batch` that are known. The batch is of input number `input`, from 0; all
-    /// workers must be done with one input before the next. `scatter` is the caller's own.
+    /// Takes from `indexes` the lines of `batch` that are in the cache. The batch is of input number `input`, from 0;
+    /// all workers must be done with one input before the next. `scatter` is the caller's own.
     ///
     /// # Errors
     /// [`crate::Error::Machine`] when the system refuses memory that the budget grants.

@@ -25,7 +25,8 @@ enum Blank {
 }
 
 impl PassedOver {
-    /// The lines that are no records of an input with these keys; `has_fields` where it has fields to compare.
+    /// Determines which lines are no records of an input with these keys; `has_fields` where it has fields to
+    /// compare.
     pub(crate) fn of(keys: &Keys, has_fields: bool) -> Self {
         let blank = match keys.syntax {
             _ if !has_fields => Blank::None,
@@ -39,7 +40,7 @@ impl PassedOver {
         }
     }
 
-    /// True if this line, without its terminator, is no record.
+    /// Returns true if this line, without its terminator, is no record.
     #[inline]
     pub(crate) fn has(self, line: &[u8]) -> bool {
         if self.comment.is_some() && line.first().copied() == self.comment {

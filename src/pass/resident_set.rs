@@ -3,7 +3,7 @@
 //! *Owns:* [`ResidentSet`], and what its workers do with lines.
 //!
 //! ```text
-//!  input ─▶ filter, if there is one ─▶ Gathered ─▶ ShardedSet: insert, and feed a filter      (build)
+//!  input ─▶ filter, if there is one ─▶ Coalescer ─▶ ShardedSet: insert, and feed a filter      (build)
 //!                                                              or mark, and write             (probe)
 //!  first side, where repeats are kept ──────────▶ ShardedSet: look up, and write              (answer)
 //! ```
@@ -13,7 +13,7 @@
 //! each, which makes full batches of them.
 
 use crate::answer::{Collector, Outbox};
-use crate::batch::gather::Gathered;
+use crate::batch::coalescer::Coalescer;
 use crate::batch::scatter::Scatter;
 use crate::batch::{Batch, Screen};
 use crate::error::Result;
@@ -22,9 +22,9 @@ use crate::input::Input;
 use crate::memory::budget::MemoryBudget;
 use crate::pass::join::{write, write_again};
 use crate::pass::scan::{Worker, scan, scan_with_room};
-use crate::pass::screened::{Screened, Work};
+use crate::pass::screening_worker::{ScreeningWorker, Work};
 use crate::run::Run;
-use crate::selection::{Found, Rule};
+use crate::selection::{LineState, Rule};
 use crate::set::sharded::ShardedSet;
 
 /// A set that stays in memory while inputs are streamed past it. All workers share it; each of its shards
@@ -32,7 +32,7 @@ use crate::set::sharded::ShardedSet;
 pub(crate) struct ResidentSet {
     /// The set. Its lines are not removed; only their marks change.
     set: ShardedSet,
-    /// What is selected, and when it is known.
+    /// The lines that are selected, and when that is known.
     rule: Rule,
     /// The memory that the set was built in. What it has left when the set is complete serves long lines of
     /// the inputs that are streamed past.
@@ -40,7 +40,7 @@ pub(crate) struct ResidentSet {
 }
 
 impl ResidentSet {
-    /// An empty set, prepared for about `lines` lines of `line_bytes` each. The numbers only prepare it: it
+    /// Makes an empty set, prepared for about `lines` lines of `line_bytes` each. The numbers only prepare it: it
     /// grows beyond them while there is memory.
     ///
     /// # Errors
@@ -60,8 +60,8 @@ impl ResidentSet {
         })
     }
 
-    /// As [`ResidentSet::new`], for a set whose lines go through filters. Beside it memory stays free in which the
-    /// workers gather lines, here and while the set is marked. Where that is refused, they do not gather.
+    /// Works as [`ResidentSet::new`], for a set whose lines go through filters. Beside it memory stays free in which
+    /// the workers gather lines, here and while the set is marked. Where that is refused, they do not gather.
     ///
     /// # Errors
     /// As [`ResidentSet::new`].
@@ -71,7 +71,7 @@ impl ResidentSet {
         lines: u64,
         line_bytes: u64,
     ) -> Result<Self> {
-        let bytes = Gathered::all_bytes(run.layout.scan.workers);
+        let bytes = Coalescer::all_bytes(run.layout.scan.workers);
         let gathering = run.budget.reserve("gathered lines", bytes);
         let set = Self::new(run, rule, lines, line_bytes)?;
         drop(gathering);
@@ -105,7 +105,7 @@ impl ResidentSet {
                 to_filter: Scatter::default(),
                 to_shards: Scatter::default(),
             };
-            Screened::new(screen, build).gathering(&run.budget)
+            ScreeningWorker::new(screen, build).coalescing(&run.budget)
         })
     }
 
@@ -132,7 +132,7 @@ impl ResidentSet {
                 side,
                 out: Outbox::new(out),
             };
-            Screened::new(screen, probe).gathering(&run.budget)
+            ScreeningWorker::new(screen, probe).coalescing(&run.budget)
         })
     }
 
@@ -179,13 +179,13 @@ impl ResidentSet {
 /// One worker that builds the set; the set and the filter are shared by all of them.
 struct Build<'a, 'f> {
     set: &'a ShardedSet,
-    /// What marks call the side that this input is.
+    /// The number in marks of the side that this input is.
     side: u32,
     /// The filter that is fed with what enters the set, if one is.
     feed: Option<&'a Updater<'f>>,
-    /// Groups lines by region of the filter, so that each region is locked once per batch.
+    /// The groups of lines by region of the filter, so that each region is locked once per batch.
     to_filter: Scatter,
-    /// Groups them by shard of the set, for the same reason.
+    /// The groups of lines by shard of the set, for the same reason.
     to_shards: Scatter,
 }
 
@@ -218,7 +218,7 @@ impl Worker for Answer<'_, '_> {
         self.set
             .look_up(batch, all, &mut self.to_shards, |index, found| {
                 let mark = rule.with_first(found.mark, rank);
-                write_again(rule, batch, 1, index, Found { mark, ..found }, out)
+                write_again(rule, batch, 1, index, LineState { mark, ..found }, out)
             })
     }
 
@@ -232,7 +232,7 @@ struct Probe<'a, 's> {
     set: &'a ShardedSet,
     rule: &'a Rule,
     to_shards: Scatter,
-    /// What marks call the side that this input is.
+    /// The number in marks of the side that this input is.
     side: u32,
     /// This worker's part of the result; empty unless a line can get its last mark.
     out: Outbox<'a, 's>,
@@ -246,7 +246,7 @@ impl Work for Probe<'_, '_> {
         self.set
             .mark(batch, indexes, shards, self.side, |line, mark| {
                 let times = u64::from(rule.last_mark() == Some(mark));
-                write(rule, line, Found::with_mark(mark), times, out)
+                write(rule, line, LineState::with_mark(mark), times, out)
             })
     }
 

@@ -1,4 +1,4 @@
-//! What the statistics say of a run's filters, and how many lines an approximate answer has by mistake.
+//! The statistics of a run's filters, and the estimate of the lines that an approximate answer has by mistake.
 //!
 //! *Owns:* that arithmetic. *Invariants:* an exact run tells of the filter of its first input alone; an approximate one
 //! of the rates of all its filters together. *Cost:* a sample of the blocks of each filter.
@@ -9,9 +9,9 @@ use crate::input::Input;
 use crate::plan::Plan;
 use crate::stats::FilterStats;
 
-/// What is known of the filters of a run.
+/// The facts that are known of the filters of a run.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct FilterAccuracy {
     /// The first filter; where the answer is approximate, with the rates of those behind it.
     pub(super) stats: Option<FilterStats>,
     /// About how many lines the filter took for others when they were put into it.
@@ -20,7 +20,7 @@ pub(super) struct Told {
     passed: Option<(u64, u64)>,
 }
 
-impl Told {
+impl FilterAccuracy {
     /// Knows the stored filter, if there is one.
     pub(super) fn new(stored: Option<&CheckedFilter>) -> Self {
         let describe = |filter: &CheckedFilter| {
@@ -84,9 +84,9 @@ impl Told {
     }
 }
 
-/// How many of the `found` different lines that passed did so by mistake, on average, given that `passed` of `lines`
-/// lines, of which the share `distinct` (0 to 1) is different by the sample, passed filters with the joint rate `fpr`
-/// (0 to 1).
+/// Estimates how many of the `found` different lines that passed did so by mistake. Of `lines` lines, of which the
+/// share `distinct` (0 to 1) is different by the sample, `passed` have passed filters with the joint rate `fpr` (0 to
+/// 1).
 ///
 /// The refused lines were certainly not common. They are the share 1 - fpr of all different lines that are not common,
 /// and the share fpr passed: so refused * fpr / (1 - fpr) passed by mistake. How many different ones were refused

@@ -1,7 +1,7 @@
-//! Gathering: the few lines of each batch that a filter lets through, put together to full batches.
+//! Coalescing: the few lines of each batch that a filter lets through, put together to full batches.
 //!
-//! *Owns:* copies of the keys of such lines. A set in memory fetches what it needs for groups of lines ahead of its use. Of a
-//! batch of which 200 lines pass, each of 64 shards gets three: too few to fetch ahead of anything.
+//! *Owns:* copies of the keys of such lines. A set in memory fetches what it needs for groups of lines ahead of its
+//! use. Of a batch of which 200 lines pass, each of 64 shards gets three: too few to fetch ahead of anything.
 //!
 //! ```text
 //!  batches      ▒·······  ·▒····▒·  ···▒····  ▒····▒··       ▒ passes, · does not
@@ -9,8 +9,9 @@
 //!  gathered                    ▒▒▒▒▒▒                        copies: a chunk is gone when they are handed over
 //! ```
 //!
-//! *Invariants:* each line comes out once, with its hash and its ordinal; none is left after a flush. *Cost:* a copy of each
-//! key, [`Gathered::MEMORY_BYTES`] of memory. Two files of 20 million lines and a set behind filters took 0.84 of the time with it.
+//! *Invariants:* each line comes out once, with its hash and its ordinal; none is left after a flush. *Cost:* a copy
+//! of each key, [`Coalescer::MEMORY_BYTES`] of memory. Two files of 20 million lines and a set behind filters took
+//! 0.84 of the time with it.
 
 use std::mem;
 
@@ -25,28 +26,28 @@ const MOST_GATHERED: usize = BATCH / 4;
 
 /// Keys with their hashes and ordinals. Flush it at the end: what is in it when it is dropped is lost.
 #[derive(Debug)]
-pub(crate) struct Gathered {
+pub(crate) struct Coalescer {
     /// The keys, one behind the other.
     bytes: Vec<u8>,
-    /// Where each key ends in `bytes`.
+    /// The end of each key in `bytes`.
     ends: Vec<usize>,
     hashes: Vec<u64>,
-    /// As many, or none.
+    /// The ordinals of the keys, or none.
     ordinals: Vec<u64>,
-    /// For the memory of all of these.
+    /// The memory of all of these.
     _reservation: Reservation,
 }
 
-impl Gathered {
-    /// What one takes, in bytes: the keys, and for each of a batch its end, slice, hash, ordinal and index.
+impl Coalescer {
+    /// The bytes that one takes: the keys, and for each of a batch its end, slice, hash, ordinal and index.
     pub(crate) const MEMORY_BYTES: u64 = BYTES as u64 + 48 * BATCH as u64;
 
-    /// What `workers` take together, with one each, in bytes.
+    /// Returns the bytes that `workers` take together, with one each.
     pub(crate) fn all_bytes(workers: usize) -> u64 {
         workers as u64 * Self::MEMORY_BYTES
     }
 
-    /// An empty one; `None` where `budget` has no memory for it.
+    /// Makes an empty one; `None` where `budget` has no memory for it.
     pub(crate) fn new(budget: &MemoryBudget) -> Option<Self> {
         let reservation = budget.reserve("gathered lines", Self::MEMORY_BYTES).ok()?;
         Some(Self {
@@ -58,9 +59,9 @@ impl Gathered {
         })
     }
 
-    /// Takes the lines of `batch` at `indexes`. Many are handed to `work` at once. What was gathered before is handed over
-    /// where there is no room for more. `work` deals with the lines at the indexes that it gets; where they were gathered, it
-    /// sees their keys in the place of the lines.
+    /// Takes the lines of `batch` at `indexes`. Many lines are handed to `work` at once; so is what was gathered
+    /// before, where there is no room for more. `work` deals with the lines at the indexes that it gets; where they
+    /// were gathered, it sees their keys in the place of the lines.
     ///
     /// # Errors
     /// What `work` reports.
@@ -119,7 +120,7 @@ impl Gathered {
 mod tests {
     use super::*;
 
-    /// Lines of 0 to `longest` bytes, each the digits of its number over and over.
+    /// Makes lines of 0 to `longest` bytes, each the digits of its number over and over.
     fn lines(count: usize, longest: usize) -> Vec<Vec<u8>> {
         let line = |number: usize| {
             let digits = format!("{number},").into_bytes();
@@ -139,7 +140,7 @@ mod tests {
             let slices: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
             let numbers: Vec<u64> = (0..slices.len() as u64).collect();
             let hashes: Vec<u64> = numbers.iter().map(|number| number * 31).collect();
-            let mut gathered = Gathered::new(&MemoryBudget::new(1 << 20, 0)).unwrap();
+            let mut gathered = Coalescer::new(&MemoryBudget::new(1 << 20, 0)).unwrap();
             let (mut seen, mut parts) = (Vec::new(), 0);
             let mut work = |batch: Batch<'_>, indexes: &[u32]| {
                 parts += 1;
@@ -180,6 +181,6 @@ mod tests {
 
     #[test]
     fn without_memory_nothing_is_gathered() {
-        assert!(Gathered::new(&MemoryBudget::new(Gathered::MEMORY_BYTES - 1, 0)).is_none());
+        assert!(Coalescer::new(&MemoryBudget::new(Coalescer::MEMORY_BYTES - 1, 0)).is_none());
     }
 }

@@ -4,7 +4,8 @@
 //! of their own ([`threads`](crate::sys::threads)); what never waits belongs here.
 //!
 //! *Invariants.*
-//! - No pool has more threads than were asked for, than there are items, or than the machine has cores: more would take turns.
+//! - No pool has more threads than were asked for, than there are items, or than the machine has cores: more would
+//!   only wait for one another.
 //! - A thread that the system does not give is no failure: the calling thread does the work.
 //! - A panic of `work` goes on in the calling thread.
 //!
@@ -29,7 +30,7 @@ pub(crate) fn each<T: Send, R: Send>(
     }
 }
 
-/// A pool of several threads; `None` for fewer than two, and where the system does not give them.
+/// Makes a pool of several threads; `None` for fewer than two, and where the system does not give them.
 fn pool(threads: usize) -> Option<ThreadPool> {
     if threads < 2 {
         return None;

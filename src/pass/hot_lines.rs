@@ -1,12 +1,9 @@
-//! Lines that were seen a moment ago: hot lines are spilled a few times, not each
-//! time.
+//! A cache of hot lines, those that were seen a moment ago: they are spilled a few times, not each time.
 //!
-//! *Owns:* a small table of recent lines, one per worker. *Invariants:* a line is called a repeat
-//! only if the very same bytes were noted before by this worker, and so are in a bucket already, with
-//! an ordinal that is not larger;
-//! that a repeat is not noticed costs nothing but the spill that it would have cost anyway.
-//! *Cost:* 72 KiB per worker; one look into it a line, and a copy of the line where its hash came
-//! twice.
+//! *Owns:* a small table of recent lines, one per worker. *Invariants:* a line is called a repeat only if the very same
+//! bytes were noted before by this worker, and so are in a bucket already, with an ordinal that is not larger. A repeat
+//! that is not noticed costs nothing but the spill that it would have cost anyway. *Cost:* 72 KiB per worker; one look
+//! into it a line, and a copy of the line where its hash came twice.
 //!
 //! Real logs and crawls have lines that make up a per cent or half of the file. Spilled each time,
 //! they would be written, read back and compared, all into one bucket.
@@ -23,15 +20,15 @@ const LONGEST: usize = 120;
 
 /// Recently seen lines of one worker.
 #[derive(Debug)]
-pub(super) struct RecentLines {
+pub(super) struct HotLines {
     /// The hash that came to each place last; 0 at the start.
     hashes: Vec<u64>,
     /// A line of each place whose hash came at least twice.
-    lines: Vec<RecentLine>,
+    lines: Vec<HotLine>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct RecentLine {
+struct HotLine {
     hash: u64,
     /// The smallest ordinal with which it was spilled.
     ordinal: u64,
@@ -40,10 +37,10 @@ struct RecentLine {
     bytes: [u8; LONGEST],
 }
 
-impl RecentLines {
-    /// A table that remembers nothing.
+impl HotLines {
+    /// Makes a table that remembers nothing.
     pub(super) fn new() -> Self {
-        let nothing = RecentLine {
+        let nothing = HotLine {
             hash: 0,
             ordinal: NO_ORDINAL,
             length: u8::MAX,
@@ -55,8 +52,8 @@ impl RecentLines {
         }
     }
 
-    /// Whether exactly this line was noted before, with an ordinal that is not larger. Notes it if its hash came
-    /// before.
+    /// Returns true if exactly this line was noted before, with an ordinal that is not larger. Notes it if its hash
+    /// came before.
     pub(super) fn is_repeat(&mut self, hash: u64, line: &[u8], ordinal: u64) -> bool {
         let place = hash as usize % PLACES;
         if self.hashes[place] != hash {
@@ -72,8 +69,8 @@ impl RecentLines {
     }
 }
 
-impl RecentLine {
-    /// The line; `None` where there is none.
+impl HotLine {
+    /// Returns the line; `None` where there is none.
     fn line(&self) -> Option<&[u8]> {
         self.bytes.get(..usize::from(self.length))
     }
@@ -95,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_line_is_a_repeat_from_its_third_time_on() {
-        let mut recent = RecentLines::new();
+        let mut recent = HotLines::new();
         let times: Vec<bool> = (0..4).map(|_| recent.is_repeat(7, b"hot", 9)).collect();
         assert_eq!(times, [false, false, true, true]);
         // What shares its place drives it out.
@@ -106,14 +103,14 @@ mod tests {
 
     #[test]
     fn an_earlier_place_of_a_line_is_no_repeat() {
-        let mut recent = RecentLines::new();
+        let mut recent = HotLines::new();
         let repeats = [5, 5, 6, 4, 4].map(|ordinal| recent.is_repeat(7, b"hot", ordinal));
         assert_eq!(repeats, [false, false, true, false, true]);
     }
 
     #[test]
     fn equal_hashes_do_not_make_a_repeat() {
-        let mut recent = RecentLines::new();
+        let mut recent = HotLines::new();
         for _ in 0..3 {
             for line in [&b"one"[..], b"two", b"", &[b'x'; LONGEST + 1]] {
                 assert!(!recent.is_repeat(0, line, 9), "{line:?}");

@@ -1,13 +1,13 @@
-//! Where blocks go that are neither held in memory nor written to temporary disk: to another process.
+//! The receiver of blocks that are neither held in memory nor written to temporary disk: another process.
 //!
-//! *Owns:* the interface [`Outlet`]. *Invariants:* an outlet gets the records of a
-//! bucket in the order in which they were appended, and the sums of their hashes add up to that of the bucket. *Cost:* that of
-//! the outlet, under the bucket's lock.
+//! *Owns:* the interface [`BlockSink`]. *Invariants:* a block sink gets the records of a bucket in the order in which
+//! they were appended, and the sums of their hashes add up to that of the bucket. *Cost:* that of the block sink, under
+//! the bucket's lock.
 
 use crate::error::Result;
 
 /// Takes the blocks of a filling, in place of memory and files. Threads share it by reference.
-pub(crate) trait Outlet: Sync + std::fmt::Debug {
+pub(crate) trait BlockSink: Sync + std::fmt::Debug {
     /// Takes whole records. Called under the lock of their bucket.
     ///
     /// # Errors
@@ -15,7 +15,7 @@ pub(crate) trait Outlet: Sync + std::fmt::Debug {
     fn put(&self, content: Content<'_>) -> Result<()>;
 }
 
-/// What an [`Outlet`] gets: the records of a block, or one that is longer than a block.
+/// The records of a block, or one that is longer than a block, for a [`BlockSink`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Content<'c> {
     pub(crate) bucket: u32,

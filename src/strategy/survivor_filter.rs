@@ -11,7 +11,7 @@ use crate::plan::SIEVE_BITS_PER_KEY;
 use crate::run::Run;
 use crate::strategy::slots::USELESS_FPR;
 
-/// A filter of the lines of `input` that survived a filter of rate `fpr`, for screening `next`, if it pays:
+/// Makes a filter of the lines of `input` that survived a filter of rate `fpr`, for screening `next`, if it pays:
 ///
 /// - It costs reading the written blocks of the survivors once more. Held blocks cost nothing.
 /// - It saves writing and reading those lines of `next` that are not common and that it refuses.
@@ -45,7 +45,7 @@ pub(super) fn filter_if_it_pays(
     filter_store(run, store, &shape).map(Some)
 }
 
-/// How much of `input` is common, in bytes, if `passed` of its lines passed a filter of rate f.
+/// Estimates how much of `input` is common, in bytes, if `passed` of its lines passed a filter of rate f.
 ///
 /// All common lines pass, and the share f of the others: the share that passed is s = c + (1 - c) f. Solved
 /// for the share c that is common, c = (s - f) / (1 - f). Lines are taken for equally long.

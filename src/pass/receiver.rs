@@ -1,7 +1,8 @@
-//! The receive pass: frames of shards, checked and decoded, their lines hashed and appended to the buckets of their side.
+//! The receive pass: frames of shards, checked and decoded, their lines hashed and appended to the buckets of their
+//! side.
 //!
-//! *Owns:* the way from frames to buckets. What [`spill`](crate::pass::spill) does for lines of one input, this does for
-//! lines of all sides in one reading, because they come mixed:
+//! *Owns:* the way from frames to buckets. What [`spill`](crate::pass::spill) does for lines of one input, this does
+//! for lines of all sides in one reading, because they come mixed:
 //!
 //! ```text
 //!  read-0 ──frame──▶ belt ──▶ worker: check, decode, hash, scatter ──full block──▶ spill-N ──▶ file
@@ -11,8 +12,8 @@
 //!
 //! 1. `read-0` reads one frame after the other, of one source after the other. It counts what their headers say.
 //! 2. A worker checks the frame and decodes it into a buffer of its own.
-//! 3. It hashes the lines under the key of this run, which is not the key of the job: no hash of a bucket of the job has
-//!    anything to do with the bucket that the lines are in.
+//! 3. It hashes the lines under the key of this run, which is not the key of the job: no hash of a bucket of the job
+//!    has anything to do with the bucket that the lines are in.
 //! 4. It appends them to the buckets of their side ([`ToBuckets`]).
 //!
 //! *Invariants:* every line of every frame is in its bucket, or the pass fails. The threads end as those of every
@@ -38,26 +39,26 @@ use crate::spill::writer::BucketWriter;
 use crate::sys::belt::{Belt, Filled, Producer};
 use crate::sys::sync::{Mutex, PoisonError};
 
-/// What frames must be, to be received.
+/// The properties that frames must have to be received.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Expected {
-    /// How many sides there are.
+    /// The number of sides.
     pub(crate) sides: u32,
     /// The only bucket that they may be of, if there is one.
     pub(crate) bucket: Option<u32>,
 }
 
-/// What came.
+/// The frames that came, added up.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
     /// The job of all frames; `None` where none came.
     pub(crate) job: Option<u64>,
-    /// What each side has.
+    /// The totals of each side.
     pub(crate) sides: Vec<BucketTotals>,
     /// The buckets of the frames.
     pub(crate) buckets: BTreeSet<u32>,
-    /// Why the reading ended before the end. It counts if all frames before that were undamaged: of one that is damaged the
-    /// job may be wrong that later ones are compared with.
+    /// The reason why the reading ended before the end. It counts only if all frames before it were undamaged: the
+    /// job that later frames are compared with may come from a damaged one.
     refusal: Option<Error>,
 }
 
@@ -67,7 +68,7 @@ struct Arrival {
     frame: Frame,
     /// The index of the source, for its name in messages.
     source: usize,
-    /// Whether its buffer is to be given back.
+    /// True if its buffer is to be given back.
     is_pooled: bool,
 }
 
@@ -148,7 +149,7 @@ pub(crate) fn receive(
 /// The state of the thread that reads.
 struct Reader<'a> {
     run: &'a Run<'a>,
-    /// What each frame is compared with before a worker sees it.
+    /// The properties that each frame is compared with before a worker sees it.
     expected: Expected,
     /// Memory for frames that no pooled buffer holds.
     long_lines: &'a LongLines<'a>,
@@ -157,7 +158,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The body of `read-0`: all frames of all sources, in their order.
+    /// Does the work of `read-0`: reads all frames of all sources, in their order.
     ///
     /// A frame that is refused ends the reading without a failure. The workers still go through the frames
     /// before it: if one of them is damaged, that is the cause which is reported, and not the refusal.
@@ -235,8 +236,8 @@ impl Expected {
     }
 }
 
-/// Why a frame is not received: because it is damaged, else because of `refusal`. A header that was damaged on its way looks
-/// like one of another job, and the step that made it can be repeated.
+/// Says why a frame is not received: because it is damaged, else because of `refusal`. A header that was damaged on
+/// its way looks like one of another job, and the step that made it can be repeated.
 fn what_is_wrong(frame: &Frame, (name, offset): (&Path, u64), refusal: Error) -> Error {
     let mut decoded = vec![0; MOST_DECODED as usize];
     match frame.open(&mut decoded) {
@@ -254,12 +255,12 @@ impl Received {
     }
 }
 
-/// What a worker has for itself.
+/// The state of a worker.
 struct Worker<'a> {
     run: &'a Run<'a>,
-    /// Counts the bytes of frames and their lines.
+    /// The phase, in which the bytes of frames and their lines are counted.
     phase: &'a Phase<'a>,
-    /// How many sides there are, 1 or more: the buckets of the writer are divided among them.
+    /// The number of sides, 1 or more: the buckets of the writer are divided among them.
     sides: u32,
     scratch: Scratch,
     /// Room for a decoded payload: one frame at a time.

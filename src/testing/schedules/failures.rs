@@ -1,4 +1,4 @@
-//! What becomes of the others when one fails: they end, too, and the first error is the one that is reported.
+//! The end of the others when one fails: they end, too, and the first error is the one that is reported.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::sys::sync::model::Time;
 
 const LINES: Range<usize> = 0..30;
 
-/// Nothing of a store that failed is left once it is given up.
+/// Checks that nothing of a store that failed is left once it is given up.
 fn check_rest(store: Store) {
     store.space.remove_buckets();
     assert_eq!(store.files(), 0);

@@ -14,7 +14,7 @@ use crate::input::Input;
 use crate::pass::join::write;
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
-use crate::selection::{Found, Rule};
+use crate::selection::{LineState, Rule};
 
 /// Writes the lines of `input` that `filter` refuses, as often as they come.
 ///
@@ -83,7 +83,7 @@ impl Worker for Asking<'_, '_> {
         batch.passing(Some(self.filter), &mut self.passing)?;
         absent(&self.passing, batch.lines.len(), &mut self.absent);
         for &index in &self.absent {
-            let found = Found::with_mark(1).at(batch.ordinal(index));
+            let found = LineState::with_mark(1).at(batch.ordinal(index));
             write(
                 self.rule,
                 batch.lines[index as usize],

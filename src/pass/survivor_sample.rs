@@ -1,4 +1,4 @@
-//! A look at an input before it is read: what of it a filter lets through.
+//! A sample of an input before it is read: how many of its lines a filter lets through.
 //!
 //! *Owns:* the sample that a plan is revised by. *Invariants:* a sample that misleads costs time, never a
 //! line. *Cost:* 1 MiB of the input, a few milliseconds, 8 bytes for each line of the sample.
@@ -11,27 +11,27 @@ use crate::batch::{Keyed, Ordinals, Scratch, Screen, for_each_batch};
 use crate::error::Result;
 use crate::input::Input;
 use crate::input::sample::windows::for_each_window;
-use crate::plan::revision::Look;
+use crate::plan::revision::SurvivorSample;
 use crate::run::Run;
 
-/// How many windows are looked at.
+/// The number of windows that are looked at.
 const WINDOWS: u64 = 64;
 /// The bytes of one window.
 const WINDOW: u64 = 16 << 10;
 /// Fewer lines than these tell nothing.
 const LEAST_LINES: u64 = 64;
 
-/// What of a sample of `input`, which comes at the place `position` of the plan's order, `screen` lets
-/// through; `None` where that cannot be known: of a stream, or of lines that are longer than a window.
+/// Reads a sample of `input` and counts the lines of it that `screen` lets through. The input is at `position` in the
+/// plan's order. `None` where that cannot be known: of a stream, or of lines that are longer than a window.
 ///
 /// # Errors
 /// Where the input cannot be read, or has changed.
-pub(crate) fn look(
+pub(crate) fn sample_survivors(
     run: &Run<'_>,
     input: &Input,
     position: usize,
     screen: &dyn Screen,
-) -> Result<Option<Look>> {
+) -> Result<Option<SurvivorSample>> {
     let format = run.options.line_format();
     // A window may begin between quotes, and has pieces of records then.
     let leave_out = |_: &[u8], _| Ok(());
@@ -61,7 +61,7 @@ pub(crate) fn look(
     let count = passed.len() as u64;
     passed.sort_unstable();
     passed.dedup();
-    Ok(Some(Look {
+    Ok(Some(SurvivorSample {
         input: position,
         sampled,
         passed: count,

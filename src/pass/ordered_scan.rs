@@ -31,7 +31,7 @@ use crate::input::Input;
 use crate::memory::buffer::Buffer;
 use crate::output::output_error;
 use crate::pass::scan;
-use crate::pass::tally::{Tally, Worker};
+use crate::pass::scan_state::{ScanState, Worker};
 use crate::plan::Layout;
 use crate::reading::chunk::ChunkRules;
 use crate::reading::failure::PlacedFailure;
@@ -41,18 +41,18 @@ use crate::run::{Phase, Run};
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What each worker of an ordered scan does.
+/// The work of each worker of an ordered scan.
 pub(crate) trait OrderedWorker {
     /// Works on a batch of lines, and writes to `output` what there is to say of them, in order.
     fn work(&mut self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()>;
 }
 
-/// Where an ordered scan writes. Several scans may write to one, one after the other.
+/// The output of an ordered scan. Several scans may write to one, one after the other.
 pub(crate) struct OrderedOutput<'w> {
     state: Mutex<State<'w>>,
-    /// Woken when `turn` has changed.
+    /// The signal that `turn` has changed.
     turned: Condvar,
-    /// What messages call the output: a path, or "standard output".
+    /// The name of the output in messages: a path, or "standard output".
     target: String,
 }
 
@@ -60,7 +60,7 @@ struct State<'w> {
     writer: &'w mut (dyn Write + Send),
     /// The number of the chunk that may be written about: all before it are complete.
     turn: u64,
-    /// Whether the other end of a pipe may be waiting for answers before it sends more lines. While it may,
+    /// True if the other end of a pipe may be waiting for answers before it sends more lines. While it may,
     /// everything written is flushed at once.
     is_awaited: bool,
 }
@@ -103,7 +103,7 @@ impl<'w> OrderedOutput<'w> {
         flushed.map_err(|error| output_error(&self.target, "cannot write", error))
     }
 
-    /// The writer, once it is the turn of chunk `number`. It stays locked for as long as the caller holds it.
+    /// Returns the writer, once it is the turn of chunk `number`. It stays locked for as long as the caller holds it.
     ///
     /// # Errors
     /// When another thread has failed: the turn might never come.
@@ -117,13 +117,13 @@ impl<'w> OrderedOutput<'w> {
     }
 }
 
-/// What is to be written about one chunk.
+/// The text that is to be written about one chunk.
 pub(crate) struct ChunkOutput<'a, 'w> {
     output: &'a OrderedOutput<'w>,
     failure: &'a FirstFailure,
     /// The chunk's number, and so its turn.
     number: u64,
-    /// What is not written yet. Its capacity is that of a chunk, and it never grows beyond it: the worker
+    /// The text that is not written yet. Its capacity is that of a chunk, and it never grows beyond it: the worker
     /// writes when it is full.
     text: &'a mut Vec<u8>,
 }
@@ -188,7 +188,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     output.lock().turn = 0;
     let placed = PlacedFailure::default();
     let failure = placed.first();
-    let tally = Tally::new(run, phase, input, &placed);
+    let state = ScanState::new(run, phase, input, &placed);
     let long_lines = LongLines::new(room, layout, run.interrupt(), &placed);
     let chunks = ChunkRules {
         format: run.options.line_format(),
@@ -208,42 +208,42 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     };
     let reading = Reading::open(input, rules)?;
     run.workers.run(failure, |found_work| {
-        work(&tally, &reading, output, found_work, new_worker())
+        work(&state, &reading, output, found_work, new_worker())
     });
     drop(reading);
-    let counts = tally.finish();
+    let counts = state.finish();
     drop(long_lines);
     scan::end(run, input, placed)?;
     counts.check_and_note(input)
 }
 
-/// What an ordered scan takes beyond what the layout has for reading.
+/// Returns the bytes that an ordered scan takes beyond what the layout has for reading.
 pub(crate) fn beyond_scan_bytes(layout: &Layout) -> u64 {
     let pieces = 2 * layout.scan.workers as u64 + 1;
     (pieces * ChunkRules::buffer_bytes(layout.scan.chunk_bytes) + layout.scan.long_line_bytes)
         .saturating_sub(layout.scan.bytes())
 }
 
-/// A worker thread: reads a chunk, works on it while others do the same with theirs, and writes when its turn
+/// Runs a worker thread: reads a chunk, works on it while others do the same with theirs, and writes when its turn
 /// comes.
 fn work(
-    tally: &Tally<'_>,
+    state: &ScanState<'_>,
     reading: &Reading<'_>,
     output: &OrderedOutput<'_>,
     found_work: &dyn Fn(),
     mut worker: impl OrderedWorker,
 ) -> Result<()> {
-    let budget = &tally.run.budget;
+    let budget = &state.run.budget;
     let mut buffer = Buffer::new(budget, "chunk buffers", reading.buffer_bytes())?;
     let _for_text = budget.reserve("answers", reading.chunk_bytes())?;
     let mut text = Vec::with_capacity(reading.chunk_bytes() as usize);
     let mut scratch = Scratch::default();
-    tally.failure.check()?;
+    state.failure.check()?;
     while let Some((number, cut)) = reading.next(buffer)? {
         found_work();
         let output = ChunkOutput {
             output,
-            failure: tally.failure,
+            failure: state.failure,
             number,
             text: &mut text,
         };
@@ -251,9 +251,9 @@ fn work(
             worker: &mut worker,
             output,
         };
-        buffer = tally.work_on(cut, &mut scratch, &mut writing)?;
+        buffer = state.work_on(cut, &mut scratch, &mut writing)?;
         writing.output.finish()?;
-        tally.failure.check()?;
+        state.failure.check()?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! How much memory lines that come again and again get, so that each is spilled once.
+//! The memory for a cache of lines that come again and again, so that each is spilled once.
 //!
 //! *Owns:* that division of the memory of `partition`, and what it saves. *Invariants:* a layout is changed only where
 //! that saves a quarter of what would be spilled.
@@ -8,7 +8,7 @@
 //!
 //! ```text
 //!  partition:    scan │ blocks: 6/10 less scan │ free for the join                │
-//!  with known:   scan │ blocks: 1/8 │ known lines: 7/8 of the rest          │ free │
+//!  with cache:   scan │ blocks: 1/8 │ duplicate cache: 7/8 of the rest      │ free │
 //! ```
 
 use crate::memory::buffer::PAGE;
@@ -20,15 +20,15 @@ use crate::plan::sizes::SizedJob;
 use crate::selection::MOST_COUNTED_SIDES;
 use crate::set::line_set::estimate_set_bytes;
 
-/// Known lines pay where they keep at least this share of all lines from being spilled.
+/// The least share of all lines that a duplicate cache must keep from being spilled to pay.
 const LEAST_SAVED: f64 = 0.25;
 /// Buckets are laid out for this multiple of the different lines: there are more than a sample shows where lines
 /// are unequally frequent, and a bucket that is too large costs another writing and reading.
 const BUCKET_HEADROOM: u64 = 3;
-/// The fraction of the memory for buffers that blocks get beside known lines.
+/// The fraction of the memory for buffers that blocks get beside a duplicate cache.
 const POOL_SHARE: u64 = 8;
 
-/// Gives known lines memory in `layout`, that of `partition`, if that pays. Returns how many bytes are spilled.
+/// Gives a duplicate cache memory in `layout`, that of `partition`, if that pays. Returns how many bytes are spilled.
 pub(in crate::plan) fn make_room(sized: &SizedJob, layout: &mut Layout) -> u64 {
     let (job, sizes) = (&sized.job, &sized.sizes);
     let total = sizes.total.bytes;
@@ -66,8 +66,8 @@ pub(in crate::plan) fn make_room(sized: &SizedJob, layout: &mut Layout) -> u64 {
     (total as f64 * (1.0 - saved)) as u64
 }
 
-/// Whether a line that repeats another of its input may be dropped: the selection counts none, and the marks of the
-/// set have room for the inputs where they must be told apart.
+/// Returns true if a line that repeats another of its input may be dropped: the selection counts none, and the marks
+/// of the set have room for the inputs where they must be told apart.
 fn can_drop_repeats(sized: &SizedJob) -> bool {
     let rule = sized.rule();
     let is_countable = rule.takes_any() || sized.order.len() <= MOST_COUNTED_SIDES;

@@ -1,10 +1,11 @@
-//! The sieve of everything but intersections: lines that occur once leave at once, the others are spilled.
+//! The sieve of everything but intersections: singletons leave at once, the other lines are spilled.
 //!
 //! *Owns:* the design of that sieve, and its second plan. *Invariants:* as those of `design`.
 //!
-//! A line that occurs once in all inputs together is in exactly one side, so nothing needs to be compared to know
-//! whether it is selected. The first filter sees every line; a line that seems to have been there before goes into
-//! the second filter. In the second reading, a line that the second filter refuses occurs once for certain.
+//! A singleton, a line that occurs once in all inputs together, is in exactly one side, so nothing needs to be
+//! compared to know whether it is selected. The first filter sees every line; a line that seems to have been there
+//! before goes into the second filter. In the second reading, a line that the second filter refuses occurs once for
+//! certain.
 //!
 //! ```text
 //!  pass                 memory
@@ -35,12 +36,12 @@ const SECOND_SHARE: u64 = 4;
 /// The mean rate of a filter that is asked while it fills up, as a share of its last rate.
 const MEAN_RATE: f64 = 1.0 / 3.0;
 
-/// `sieve` of anything but an intersection.
+/// Designs `sieve` of anything but an intersection.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks; [`Error::Usage`] for an input that
 /// can only be read once, unless the caller asked for `sieve`.
-pub(in crate::plan) fn lone(sized: &SizedJob) -> Result<Design, Error> {
+pub(in crate::plan) fn singleton_sieve(sized: &SizedJob) -> Result<Design, Error> {
     refuse_pipes(sized, &sized.order)?;
     let (job, sizes) = (&sized.job, &sized.sizes);
     let all = sizes.total;
@@ -60,7 +61,7 @@ pub(in crate::plan) fn lone(sized: &SizedJob) -> Result<Design, Error> {
     // The run lays out its buckets again, for the different ones of the lines that come again: at most half of them.
     let different = all.part((again / 2.0 + second.predicted_fpr).min(1.0));
     let revised = layout_for(sized, layout.without_buckets(), different, second.bits / 8)?;
-    let mut design = Design::new(sized, Strategy::Sieve, List::LoneSieve, layout);
+    let mut design = Design::new(sized, Strategy::Sieve, List::SingletonSieve, layout);
     design.joined_bytes = survivors.bytes;
     design.revised = Some(revised);
     design.costs.filter = Some(first);
@@ -84,7 +85,7 @@ pub(in crate::plan) fn refuse_pipes(sized: &SizedJob, read_twice: &[usize]) -> R
     ))
 }
 
-/// The layout for spilling and joining lines that are `survivors` at most, beside a second filter of
+/// Makes the layout for spilling and joining lines that are `survivors` at most, beside a second filter of
 /// `filter_bytes`.
 fn layout_for(
     sized: &SizedJob,
@@ -97,7 +98,7 @@ fn layout_for(
     Ok(layout)
 }
 
-/// What is known when the second filter is complete.
+/// The facts that are known when the second filter is complete.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Again {
     /// Lines of all inputs.
@@ -113,11 +114,11 @@ pub(crate) struct Again {
 }
 
 impl Plan {
-    /// How a sieve of lone lines goes on when the second filter is complete: with buckets for the different lines
-    /// that are about to be spilled. `None` keeps the first layout.
-    pub(crate) fn revised_lone(&self, again: Again) -> Option<Layout> {
-        let lone = (again.lines as f64 - again.keys as f64 - again.distinct).max(0.0);
-        let different = again.distinct + lone * again.fpr;
+    /// Plans the rest of a sieve of singletons when the second filter is complete: with buckets for the different
+    /// lines that are about to be spilled. `None` keeps the first layout.
+    pub(crate) fn revised_singletons(&self, again: Again) -> Option<Layout> {
+        let singletons = (again.lines as f64 - again.keys as f64 - again.distinct).max(0.0);
+        let different = again.distinct + singletons * again.fpr;
         let share = (different / again.lines.max(1) as f64).min(1.0);
         let survivors = self.sized.sizes.total.part(share);
         let layout = self.layout.without_buckets();

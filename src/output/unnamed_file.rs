@@ -38,9 +38,9 @@ pub(super) struct UnnamedFile {
 }
 
 impl UnnamedFile {
-    /// A file that can be named `path` later, with the mode `replaced` of what is there, else with
-    /// `new_mode`, to which the umask is applied. `None` where the file system has no such files, or
-    /// the system would have no way to name it.
+    /// Makes a file that can be named `path` later, with the mode `replaced` of what is there, else with `new_mode`,
+    /// to which the umask is applied. `None` where the file system has no such files, or the system would have no way
+    /// to name it.
     pub(super) fn create(
         path: &Path,
         replaced: Option<u32>,
@@ -58,7 +58,7 @@ impl UnnamedFile {
         })
     }
 
-    /// The file, for writing and syncing.
+    /// Returns the file, for writing and syncing.
     pub(super) fn as_file(&self) -> &File {
         &self.file
     }
@@ -96,12 +96,12 @@ impl UnnamedFile {
     }
 }
 
-/// The path by which this process can name an open file.
+/// Returns the path by which this process can name an open file.
 fn path_of(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// The temporary names of results: `.outset-`, random characters, `.part`. Shells and listings hide them.
+/// Makes temporary names of results: `.outset-`, random characters, `.part`. Shells and listings hide them.
 pub(super) fn part_names() -> tempfile::Builder<'static, 'static> {
     let mut names = tempfile::Builder::new();
     names.prefix(".outset-").suffix(".part");

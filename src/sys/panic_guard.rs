@@ -1,7 +1,7 @@
 //! Calling what may panic on damaged input.
 //!
-//! *Owns:* [`guarded`]. *Invariants:* a panic within it is an answer and not printed; all others go the way that they went before.
-//! *Cost:* a flag of the thread.
+//! *Owns:* [`guarded`]. *Invariants:* a panic within it is an answer and not printed; all others go the way that they
+//! went before. *Cost:* a flag of the thread.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};

@@ -27,19 +27,19 @@ use crate::sys::first_error::FirstFailure;
 const OR_COMMENT: &str = "if lines that begin with # are comments, pass over them with `comment` '#'; else correct it, or \
                           leave such records out with `BadRecords::Skip`";
 
-/// What each worker of a scan has for itself: it is made on the worker's thread, used there alone, and
-/// dropped there. What workers share is borrowed by the closure that makes them.
+/// The work and the state of one worker of a scan: made on the worker's thread, used there alone, and dropped there.
+/// What workers share is borrowed by the closure that makes them.
 pub(crate) trait Worker {
     /// Works on a batch of lines. The batch borrows the chunk: nothing of it may be kept.
     fn work(&mut self, batch: Batch<'_>) -> Result<()>;
 
-    /// Is called once, after the worker's last batch of a scan that has not failed.
+    /// Ends the work. Called once, after the worker's last batch of a scan that has not failed.
     fn finish(&mut self) -> Result<()> {
         Ok(())
     }
 }
 
-/// What a scan has read, of all threads together.
+/// The counts of what all threads of a scan have read together.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counts {
     /// Lines that workers went through, records without a key included.
@@ -50,7 +50,7 @@ pub(super) struct Counts {
     bad_records: u64,
     /// Blank lines and comments.
     passed_over: u64,
-    /// What is wrong with one of the records without a key, and the file that it is in.
+    /// The fault of one of the records without a key, and the file that it is in.
     first_bad: Option<(Bad, usize)>,
 }
 
@@ -86,16 +86,16 @@ impl Counts {
     }
 }
 
-/// What all threads of a scan share: what it is about, and what was counted.
-pub(super) struct Tally<'a> {
+/// The state that all threads of a scan share: what it is about, and what was counted.
+pub(super) struct ScanState<'a> {
     pub(super) run: &'a Run<'a>,
     /// The first failure of any thread. Threads check it between chunks, and stop.
     pub(super) failure: &'a FirstFailure,
-    /// The same, for failures of lines: of several, the first in the input is reported.
+    /// The first failure of a line: of several, the first in the input is reported.
     placed: &'a PlacedFailure,
-    /// Where progress is counted, chunk by chunk.
+    /// The phase whose progress is counted, chunk by chunk.
     phase: &'a Phase<'a>,
-    /// What is read; its name stands in messages.
+    /// The input that is read; its name stands in messages.
     input: &'a Input,
     /// Lines of complete chunks.
     lines: AtomicU64,
@@ -105,11 +105,11 @@ pub(super) struct Tally<'a> {
     bad_records: AtomicU64,
     /// Blank lines and comments.
     passed_over: AtomicU64,
-    /// As in [`Counts`].
+    /// The first bad record, as in [`Counts`].
     first_bad: OnceLock<(Bad, usize)>,
 }
 
-impl<'a> Tally<'a> {
+impl<'a> ScanState<'a> {
     pub(super) fn new(
         run: &'a Run<'a>,
         phase: &'a Phase<'a>,
@@ -130,7 +130,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// What was counted.
+    /// Returns what was counted.
     pub(super) fn finish(self) -> Counts {
         Counts {
             lines: self.lines.into_inner(),
@@ -141,7 +141,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// A worker thread that reads its chunks itself. One buffer goes round: the reading fills it, the worker
+    /// Runs a worker thread that reads its chunks itself. One buffer goes round: the reading fills it, the worker
     /// goes through its lines while they are in the core's cache, and the reading fills it again.
     pub(super) fn read_and_work(
         &self,
@@ -179,7 +179,7 @@ impl<'a> Tally<'a> {
         Ok(buffer)
     }
 
-    /// How the lines of a chunk get their ordinals, if the order of the input is kept.
+    /// Returns the source of the ordinals of a chunk's lines, if the order of the input is kept.
     ///
     /// # Errors
     /// [`Error::Usage`] for an input that is too long for that.
@@ -207,7 +207,7 @@ impl<'a> Tally<'a> {
     /// Fails on the first line of the batch that is no IPv4 address. Workers may take it for granted after this. Where
     /// the line is, is looked up in the end.
     fn check_addresses(&self, batch: Batch<'_>, chunk: &Chunk) -> Result<()> {
-        /// As much of the line as a message shows, in bytes.
+        /// The most bytes of a line that a message shows.
         const SHOWN: usize = 40;
         let mut lines = batch.keys.iter().zip(batch.lines);
         match lines.find(|(key, _)| ipv4::parse(key).is_none()) {
@@ -334,7 +334,7 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// Whether a key is an IPv4 address.
+/// Returns true if a key is an IPv4 address.
 fn is_address(key: &[u8]) -> bool {
     ipv4::parse(key).is_some()
 }

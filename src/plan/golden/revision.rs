@@ -1,9 +1,9 @@
-//! What a plan expects of its own revision, so that golden plans show it.
+//! The revision that a plan expects, so that golden plans show it.
 //!
 //! *Owns:* the arrangement: what a run would find out where all comes as planned. *Invariants:* none of a run. *Cost:*
 //! that of a revision.
 
-use crate::plan::revision::Look;
+use crate::plan::revision::SurvivorSample;
 use crate::plan::steps::{Question, Step};
 use crate::plan::{Again, FilterPlan, Layout, Plan};
 
@@ -18,7 +18,7 @@ pub(super) fn expected_revision(plan: &Plan) -> (Layout, Option<FilterPlan>) {
         return unchanged;
     };
     let passed = (passing_share(plan) * EXPECTED_SAMPLE as f64) as u64;
-    let look = |input| Look {
+    let sample = |input| SurvivorSample {
         input,
         sampled: EXPECTED_SAMPLE,
         passed,
@@ -34,13 +34,13 @@ pub(super) fn expected_revision(plan: &Plan) -> (Layout, Option<FilterPlan>) {
     });
     match (question, plan.second_filter) {
         (Some(Question::Survivors(1)), _) => {
-            let revised = plan.revised_sieve(look(1)).filter(|it| it.asks_filter);
+            let revised = plan.revised_sieve(sample(1)).filter(|it| it.asks_filter);
             revised.map_or(unchanged, |it| (it.layout, it.second_filter))
         }
         (Some(Question::Again), Some(second)) => {
             let lines = plan.sized.sizes.total.lines;
             let keys = second.keys.min(lines);
-            let revised = plan.revised_lone(Again {
+            let revised = plan.revised_singletons(Again {
                 lines,
                 keys,
                 // Each of them occurs twice.
@@ -51,7 +51,7 @@ pub(super) fn expected_revision(plan: &Plan) -> (Layout, Option<FilterPlan>) {
             (revised.unwrap_or(plan.layout), plan.second_filter)
         }
         (Some(Question::Rate(Some(last))), _) if last > 0 => {
-            let revised = plan.revised_bloom(look(last as usize));
+            let revised = plan.revised_bloom(sample(last as usize));
             (revised.unwrap_or(plan.layout), plan.second_filter)
         }
         _ => unchanged,

@@ -1,7 +1,7 @@
-//! What a set keeps of each line beside its bytes.
+//! The words that a set keeps of each line beside its bytes.
 //!
-//! *Owns:* [`Kept`], the words of a record in a set, and [`Found`], what they say in the end. *Invariants:* the
-//! smallest ordinal of all occurrences that a set has seen is the one that is kept.
+//! *Owns:* [`StateLayout`], the words of a record in a set, and [`LineState`], what they say in the end.
+//! *Invariants:* the smallest ordinal of all occurrences that a set has seen is the one that is kept.
 //!
 //! ```text
 //! header of the record │ mark │ ...      then the words of the tally, and the ordinal if the order is kept
@@ -10,30 +10,30 @@
 use crate::selection::order::NO_ORDINAL;
 use crate::selection::{Marks, Tally};
 
-/// What is kept of each line.
+/// The choice of the facts that a set keeps of each line, and so of the words that they take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct StateLayout {
     /// The code of its mark.
     pub(crate) marks: Marks,
-    /// What is counted of it.
+    /// The count that is kept of it.
     pub(crate) tally: Tally,
-    /// Whether its smallest ordinal is kept.
+    /// True if its smallest ordinal is kept.
     pub(crate) has_ordinal: bool,
 }
 
-/// What is known of a line when it is written.
+/// The facts that are known of a line when it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Found {
-    /// Which sides have it.
+pub(crate) struct LineState {
+    /// The mark, which says which sides have it.
     pub(crate) mark: u32,
-    /// What was counted of it.
+    /// The result of its tally.
     pub(crate) tally: u64,
-    /// Where it came first.
+    /// The ordinal of its first occurrence.
     pub(crate) ordinal: u64,
 }
 
-impl Found {
-    /// A line that has `mark`, and of which nothing else was kept.
+impl LineState {
+    /// Describes a line that has `mark`, and of which nothing else was kept.
     pub(crate) fn with_mark(mark: u32) -> Self {
         Self {
             mark,
@@ -42,13 +42,13 @@ impl Found {
         }
     }
 
-    /// The same, as it occurs at `ordinal`.
+    /// Puts the line at `ordinal`.
     pub(crate) fn at(self, ordinal: u64) -> Self {
         Self { ordinal, ..self }
     }
 }
 
-impl Kept {
+impl StateLayout {
     /// Marks in a row and nothing else: what the intersection of any number of sides keeps.
     #[cfg(any(test, feature = "internals"))]
     pub(crate) const ROW: Self = Self {
@@ -57,7 +57,7 @@ impl Kept {
         has_ordinal: false,
     };
 
-    /// Words of a record, beside its header.
+    /// Counts the words of a record, beside its header.
     pub(crate) fn words(self) -> usize {
         self.tally.words() + usize::from(self.has_ordinal)
     }
@@ -79,10 +79,10 @@ impl Kept {
         }
     }
 
-    /// What these words say of a line with `mark`.
-    pub(crate) fn found(self, words: &[u64], mark: u32) -> Found {
+    /// Reads from these words what is known of a line with `mark`.
+    pub(crate) fn found(self, words: &[u64], mark: u32) -> LineState {
         let (counted, rest) = words.split_at(self.tally.words());
-        Found {
+        LineState {
             mark,
             tally: self.tally.result(counted),
             ordinal: rest.first().copied().unwrap_or(NO_ORDINAL),

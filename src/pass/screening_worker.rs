@@ -1,15 +1,15 @@
 //! A worker of a scan that deals with the lines that pass a filter, and with no others.
 //!
-//! *Owns:* asking the filter, and gathering what passes ([`Gathered`]). *Invariants:*
-//! the work gets each line that passes once, in any order. *Cost:* that of the filter; a copy of each line where few pass.
+//! *Owns:* asking the filter, and gathering what passes ([`Coalescer`]). *Invariants:* the work gets each line that
+//! passes once, in any order. *Cost:* that of the filter; a copy of each line where few pass.
 
-use crate::batch::gather::Gathered;
+use crate::batch::coalescer::Coalescer;
 use crate::batch::{BATCH, Batch, Screen};
 use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::pass::scan::Worker;
 
-/// What is done to lines that pass.
+/// The work on lines that pass.
 pub(crate) trait Work {
     /// Deals with the lines of `batch` at `indexes`; the batch may have keys in the place of lines.
     ///
@@ -17,7 +17,7 @@ pub(crate) trait Work {
     /// Any failure ends the scan.
     fn work_on(&mut self, batch: Batch<'_>, indexes: &[u32]) -> Result<()>;
 
-    /// Called once, after the last line.
+    /// Ends the work. Called once, after the last line.
     ///
     /// # Errors
     /// Any failure ends the scan.
@@ -27,49 +27,49 @@ pub(crate) trait Work {
 }
 
 /// A worker of a scan whose lines go through a filter first.
-pub(crate) struct Screened<'a, W> {
-    /// Decides which lines pass; without one all do.
+pub(crate) struct ScreeningWorker<'a, W> {
+    /// The filter that decides which lines pass; without one all do.
     screen: Option<&'a dyn Screen>,
     /// The indexes of the lines of the present batch that pass; kept for its capacity.
     passing: Vec<u32>,
     /// Those of earlier batches, where they are gathered.
-    gathered: Option<Gathered>,
+    coalescer: Option<Coalescer>,
     work: W,
 }
 
-impl<'a, W> Screened<'a, W> {
-    /// A worker for one thread.
+impl<'a, W> ScreeningWorker<'a, W> {
+    /// Makes a worker for one thread.
     pub(crate) fn new(screen: Option<&'a dyn Screen>, work: W) -> Self {
         Self {
             screen,
             passing: Vec::with_capacity(BATCH),
-            gathered: None,
+            coalescer: None,
             work,
         }
     }
 
-    /// The same, gathering lines if there is a filter and `budget` has the memory: for work that is faster on full batches.
-    pub(crate) fn gathering(self, budget: &MemoryBudget) -> Self {
+    /// Gathers lines if there is a filter and `budget` has the memory: for work that is faster on full batches.
+    pub(crate) fn coalescing(self, budget: &MemoryBudget) -> Self {
         Self {
-            gathered: self.screen.and_then(|_| Gathered::new(budget)),
+            coalescer: self.screen.and_then(|_| Coalescer::new(budget)),
             ..self
         }
     }
 }
 
-impl<W: Work> Worker for Screened<'_, W> {
+impl<W: Work> Worker for ScreeningWorker<'_, W> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         batch.passing(self.screen, &mut self.passing)?;
         let work = |batch: Batch<'_>, indexes: &[u32]| self.work.work_on(batch, indexes);
-        match &mut self.gathered {
-            Some(gathered) => gathered.take(batch, &self.passing, work),
+        match &mut self.coalescer {
+            Some(coalescer) => coalescer.take(batch, &self.passing, work),
             None => self.work.work_on(batch, &self.passing),
         }
     }
 
     fn finish(&mut self) -> Result<()> {
-        if let Some(gathered) = &mut self.gathered {
-            gathered.flush(|batch, indexes| self.work.work_on(batch, indexes))?;
+        if let Some(coalescer) = &mut self.coalescer {
+            coalescer.flush(|batch, indexes| self.work.work_on(batch, indexes))?;
         }
         self.work.finish()
     }
@@ -92,7 +92,7 @@ mod tests {
         }
     }
 
-    /// Notes the lines, in how many batches they came, and whether the end came.
+    /// A record of the lines, of how many batches they came in, and of whether the end came.
     #[derive(Default)]
     struct Note {
         lines: Vec<Vec<u8>>,
@@ -132,9 +132,9 @@ mod tests {
             (None, Some(&budget), 9),
         ] {
             let mut note = Note::default();
-            let mut worker = Screened::new(screen, &mut note);
+            let mut worker = ScreeningWorker::new(screen, &mut note);
             if let Some(budget) = budget {
-                worker = worker.gathering(budget);
+                worker = worker.coalescing(budget);
             }
             for part in lines.chunks(500) {
                 let slices: Vec<&[u8]> = part.iter().map(<[u8; 3]>::as_slice).collect();

@@ -3,7 +3,7 @@
 use super::*;
 use crate::selection::MOST_COUNTED_SIDES;
 
-/// An input of `count` lines, of which one in `times` is different.
+/// Makes an input of `count` lines, of which one in `times` is different.
 fn repeated(count: u64, times: u64) -> InputShape {
     InputShape {
         distinct_lines: Some(Distinct::exactly(count / times)),
@@ -11,7 +11,8 @@ fn repeated(count: u64, times: u64) -> InputShape {
     }
 }
 
-/// What `partition` of a selection of these inputs gives known lines, and what it writes, in bytes.
+/// Plans `partition` of a selection of these inputs. Returns the bytes of the duplicate cache, and the bytes that the
+/// plan writes.
 fn known(selection: Selection, inputs: &[InputShape]) -> (u64, u64) {
     let plan = plan(&Job {
         selection,
