@@ -35,7 +35,7 @@ use outset::memory::budget::MemoryBudget;
 const LINE_BYTES: u64 = 64;
 /// Lines that the engine works on together.
 const BATCH: usize = 2048;
-/// How often a set is asked before it is built anew: it can count this number of inputs, and some more.
+/// The times that a set is asked before it is built anew: it can count this number of inputs, and some more.
 const PROBES_PER_BUILD: u64 = 60_000;
 
 fn hasher() -> LineHasher {

@@ -1,7 +1,7 @@
 //! What it costs to check that the spill comes back as it was written: runs with the checksums of blocks, and without.
 //!
 //! ```text
-//! cargo bench --bench checks --features internals -- --data /tmp/w20                    # partition and sieve in 64 MiB
+//! cargo bench --bench checks --features internals -- --data /tmp/w20                  # partition and sieve in 64 MiB
 //! cargo bench --bench checks --features internals -- --data /tmp/w20 --memory 32M
 //! ```
 //!
@@ -100,7 +100,7 @@ fn compare(place: &Path, strategy: Strategy, memory: u64) -> Result<(), Failure>
     Ok(())
 }
 
-/// What this process has used of all processors, in seconds.
+/// Returns the seconds that this process has used of all processors.
 fn processor_seconds() -> Result<f64, Failure> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     // Behind the name, which is in brackets: state, parent, ..., user and system time are the 12th and 13th.

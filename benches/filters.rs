@@ -214,7 +214,7 @@ fn flat(case: &Case) -> Result<[Row; 2], Failure> {
     Ok([row, atomic_row])
 }
 
-/// How many of the keys `is_contained` says yes to.
+/// Counts the keys that `is_contained` says yes to.
 fn count(batch: &[u64], is_contained: impl Fn(u64) -> bool) -> usize {
     batch.iter().filter(|&&hash| is_contained(hash)).count()
 }
@@ -242,9 +242,9 @@ fn zeros_on_huge_pages(bytes: u64) -> Result<Vec<u64>, Failure> {
 /// Keys by number.
 struct Keys {
     first: u64,
-    /// How many there are.
+    /// The number of keys.
     distinct: u64,
-    /// How many are handed out; after the last comes the first again.
+    /// The number of keys that are handed out; after the last comes the first again.
     timed: u64,
 }
 
@@ -285,14 +285,14 @@ impl Keys {
     }
 }
 
-/// How long some keys took, and for how many the filter said yes.
+/// The time that some keys took, and the number for which the filter said yes.
 struct Timing {
     ns_per_key: f64,
     keys: u64,
     yes: u64,
 }
 
-/// What was found out about one filter.
+/// The findings about one filter.
 struct Row {
     filter: &'static str,
     hashes: u32,

@@ -45,7 +45,7 @@ const LINE_BYTES: u64 = 64;
 const ROUNDS: usize = 3;
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// What is compared: a way of reading, and by how many threads.
+/// The ways of reading, each with the numbers of threads that read.
 const CASES: [(Way, &[usize]); 6] = [
     (Way::Buffered { piece: 256 * KIB }, &[1, 2]),
     (Way::Buffered { piece: MIB }, &[1, 2]),
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
 struct Settings {
     place: PathBuf,
     bytes: u64,
-    /// How pages are dropped.
+    /// The way to drop pages.
     forgetting: Forgetting,
 }
 
@@ -164,7 +164,7 @@ fn make_file(settings: &Settings) -> io::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// How pages are dropped from the page cache.
+/// A way to drop pages from the page cache.
 #[derive(Clone, Copy)]
 enum Forgetting {
     /// Those of the whole system.

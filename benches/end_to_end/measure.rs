@@ -98,7 +98,7 @@ pub(crate) fn measure(
     Ok(measured)
 }
 
-/// What `outset plan` says of the run.
+/// Returns what `outset plan` says of the run.
 fn planned(
     place: &Path,
     manifest: &Manifest,
@@ -154,7 +154,7 @@ fn number(value: &Value, pointer: &str) -> f64 {
         .unwrap_or(f64::NAN)
 }
 
-/// Where and what was measured.
+/// The machine, and what was measured.
 fn machine() -> Value {
     let first = |file: &str, key: &str| {
         let text = std::fs::read_to_string(file).unwrap_or_default();

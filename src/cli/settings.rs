@@ -1,8 +1,8 @@
 //! The options of the command for the settings of the library.
 //!
-//! *Owns:* the table. Messages of the library name a setting as its callers know it, in backticks: `` `max_fpr` ``; who typed
-//! a command reads `--max-fpr`. *Invariants:* a test holds that every setting that a message names is in the table, and
-//! every option of the table is one of the command. *Cost:* a copy of a message.
+//! *Owns:* the table. A message of the library names a setting as its callers know it, in backticks: `` `max_fpr` ``. A
+//! person who typed a command reads `--max-fpr`. *Invariants:* tests hold that every setting that a message names is in
+//! the table, and that every option of the table is one of a command. *Cost:* a copy of a message.
 
 use outset::plan::Plan;
 

@@ -8,6 +8,7 @@
 mod alterations; // spill files that come back altered, at random
 mod circles; // imports between the files of src
 mod clusters; // jobs of several processes: shards, joins, what gets lost or mixed up between them
+mod comments; // width, and the words that descriptions open with
 mod comparisons; // both ways beside each other: false lines, rates, shared runs
 mod corpora; // what fuzzers found, replayed
 mod estimates; // real files: bounds hold as often as is said
