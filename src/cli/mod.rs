@@ -1,12 +1,15 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
-//! *Owns:* commands ([`arguments`]), their running ([`select`], [`overlaps`], [`plan`], [`compare`], [`mod@estimate`],
-//! [`filter`], [`size`], [`manual`]), the [`operation`] that an option names, their [`sides`] and [`outputs`] and what
-//! they [`mod@print`], exit status ([`exit`]), signals ([`signals`]), what wrong [`usage`] gets to hear, closed streams
-//! ([`streams`]), progress ([`progress`]), the final [`summary`], the page of a run ([`mod@report`]), where reports
-//! come from ([`origin`]), and the one form of [`numbers`] and [`text`]. *Invariants:* every error is one line on
-//! standard error, `outset: OBJECT: what happened: what to do about it`; standard output carries the result and nothing
-//! else. *Cost:* one thread that waits for signals.
+//! *Owns:* commands ([`arguments`]) and their short [`help`]; their running ([`select`], [`overlaps`], [`plan`],
+//! [`compare`], [`mod@estimate`], [`cluster`], [`filter`], [`size`], [`manual`]); the options that several of them
+//! have ([`options`], [`run_options`], [`keys`]), the [`operation`] that an option names, their [`sides`] and
+//! [`outputs`] and what they [`mod@print`]; exit status ([`exit`]), signals ([`signals`]), the words about wrong
+//! [`usage`], closed streams ([`streams`]); lines on standard error ([`screen`]), with options in the place of
+//! [`settings`], progress ([`progress`]) and the final [`summary`]; the page of a run ([`mod@report`]), where reports
+//! come from ([`origin`]), and the one form of [`numbers`] and of text ([`escaping`]).
+//!
+//! *Invariants:* every error is one line on standard error, `outset: OBJECT: what happened: what to do about it`;
+//! standard output carries the result and nothing else. *Cost:* one thread that waits for signals.
 
 mod arguments;
 mod cluster;
@@ -17,6 +20,7 @@ mod exit;
 mod filter;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
+mod help;
 mod keys;
 mod manual;
 mod numbers;
@@ -47,7 +51,7 @@ use std::process::ExitCode;
 use std::thread::JoinHandle;
 
 use clap::error::ErrorKind as ClapErrorKind;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 
 use arguments::{Cli, Command};
 use exit::ExitStatus;
@@ -132,7 +136,10 @@ fn failed(error: &Error, interrupt: &Interrupt) -> ExitCode {
 
 /// Parses arguments, of which the first is the program. Options may stand before the command.
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    Cli::try_parse_from(usage::command_first(arguments.into_iter().collect()))
+    let mut outset = help::shortened(Cli::command());
+    let words = usage::command_first(arguments.into_iter().collect());
+    let matches = outset.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut outset))
 }
 
 /// Prints help and version to standard output; wrong usage is one line on standard error.

@@ -30,14 +30,15 @@ use crate::cli::sides::{FILES, InputArguments};
     mut_arg(FILES, |file| file.help("Two or more files (one is enough with --filter), each an input of its own (one side; see --side); `-` is standard input"))
 )]
 pub(crate) struct IntersectArguments {
+    // First in its help: nothing else has them.
+    #[command(flatten)]
+    pub(crate) sides: SideArguments,
+
     #[command(flatten)]
     inputs: InputArguments,
 
     #[command(flatten)]
     pub(crate) set: SetArguments,
-
-    #[command(flatten)]
-    pub(crate) sides: SideArguments,
 
     #[command(flatten)]
     pub(crate) filters: StoredFilterArguments,

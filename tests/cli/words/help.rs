@@ -36,6 +36,9 @@ pub(crate) const COMMANDS: [&str; 23] = [
     "man",
 ];
 
+/// The most lines of a short help: those of one screen.
+const SCREEN: usize = 60;
+
 /// The help of a command as one text: what `-h` prints, then what `--help` prints.
 fn help(sandbox: &Sandbox, command: &str) -> String {
     let printed = ["-h", "--help"].map(|flag| {
@@ -89,5 +92,19 @@ fn every_command_in_a_help_text_has_a_file() {
             let command = format!("{parent} {name}");
             assert!(COMMANDS.contains(&command.trim()), "{command} has no file");
         }
+    }
+}
+
+#[test]
+fn the_short_help_of_every_command_fits_a_screen() {
+    let sandbox = Sandbox::new();
+    for command in COMMANDS {
+        let mut run = sandbox.command(format!("{command} -h").trim());
+        run.env("COLUMNS", "100");
+        let outcome = sandbox.start(run).finish();
+        let lines = String::from_utf8_lossy(&outcome.succeeds().stdout)
+            .lines()
+            .count();
+        assert!(lines <= SCREEN, "{command}: {lines} lines");
     }
 }
