@@ -62,7 +62,8 @@ impl Part {
         &mut self,
         block_sink: &dyn BlockSink,
         bucket: u32,
-        (line, hash): (&[u8], u64),
+        line: &[u8],
+        hash: u64,
     ) -> Result<()> {
         self.hand_over(block_sink, bucket)?;
         let mut length = [0; MAX_LENGTH_BYTES];

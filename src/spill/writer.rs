@@ -152,7 +152,7 @@ impl<'a> BucketWriter<'a> {
             let behind = &ordinal[..behind];
             let hash = batch.hashes[index as usize];
             let line = batch.lines[index as usize];
-            self.push(&mut part, bucket, (line, hash), behind)?;
+            self.push(&mut part, bucket, line, hash, behind)?;
             part.hash_sum = part.hash_sum.wrapping_add(hash);
         }
         Ok(())
@@ -165,7 +165,8 @@ impl<'a> BucketWriter<'a> {
         &self,
         part: &mut Part,
         bucket: u32,
-        (line, hash): (&[u8], u64),
+        line: &[u8],
+        hash: u64,
         behind: &[u8],
     ) -> Result<()> {
         let length = line.len() + behind.len();
@@ -173,7 +174,7 @@ impl<'a> BucketWriter<'a> {
         let block_bytes = self.rules.pool.block_bytes() as usize;
         if bytes > block_bytes - HEADER {
             match self.rules.block_sink {
-                Some(block_sink) => part.push_out(block_sink, bucket, (line, hash))?,
+                Some(block_sink) => part.push_out(block_sink, bucket, line, hash)?,
                 None => self.push_long(part, bucket, line, behind)?,
             }
         } else {

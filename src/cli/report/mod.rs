@@ -82,7 +82,7 @@ impl Page {
     /// # Errors
     /// [`Error::Output`] where the file cannot be written.
     pub(crate) fn fill_run(&mut self, stats: &Stats, origin: &Origin) -> Result<()> {
-        self.fill(|recorded, out| selected::page(stats, (recorded, origin), out))
+        self.fill(|recorded, out| selected::page(stats, recorded, origin, out))
     }
 
     /// Writes the report of overlaps, which is not in place yet.
@@ -90,7 +90,7 @@ impl Page {
     /// # Errors
     /// [`Error::Output`] where the file cannot be written.
     pub(crate) fn fill_overlaps(&mut self, found: &Overlaps, origin: &Origin) -> Result<()> {
-        self.fill(|recorded, out| overlaps::page(found, (recorded, origin), out))
+        self.fill(|recorded, out| overlaps::page(found, recorded, origin, out))
     }
 
     /// Writes the report of a comparison, which is not in place yet: the plans of each point, and the rates that are
@@ -104,7 +104,7 @@ impl Page {
         outlook: (&[Plans], &[(u64, f64)]),
         origin: &Origin,
     ) -> Result<()> {
-        self.fill(|recorded, out| comparison::page(report, outlook, (recorded, origin), out))
+        self.fill(|recorded, out| comparison::page(report, outlook, recorded, origin, out))
     }
 
     fn fill(

@@ -45,7 +45,8 @@ struct Set<'a> {
 /// Writes the page.
 pub(super) fn page(
     found: &Overlaps,
-    (recorded, origin): (&Recorded, &Origin),
+    recorded: &Recorded,
+    origin: &Origin,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let sets = sets(found);

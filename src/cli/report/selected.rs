@@ -20,7 +20,8 @@ use crate::cli::origin::{Origin, Told};
 /// Writes the page.
 pub(super) fn page(
     stats: &Stats,
-    (recorded, origin): (&Recorded, &Origin),
+    recorded: &Recorded,
+    origin: &Origin,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let figures = Figures::new(json!({

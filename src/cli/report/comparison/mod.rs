@@ -27,7 +27,8 @@ use crate::cli::origin::Origin;
 pub(super) fn page(
     report: &Report<'_>,
     (plans, predicted): (&[Plans], &[(u64, f64)]),
-    (recorded, origin): (&Recorded, &Origin),
+    recorded: &Recorded,
+    origin: &Origin,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let points = report.points();

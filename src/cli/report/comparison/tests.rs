@@ -56,7 +56,8 @@ fn page_of(selection: Selection, points: &[Point], has_prediction: bool) -> (Str
     page(
         &Report::new(&found, points.len() > 1),
         (&plans, &predicted),
-        (&recorded, &Origin::of(SystemTime::now(), &[])),
+        &recorded,
+        &Origin::of(SystemTime::now(), &[]),
         &mut text,
     )
     .unwrap();
@@ -200,7 +201,8 @@ fn without_a_rate_the_section_says_so() {
     page(
         &Report::One(&found),
         (&[], &[]),
-        (&recorded, &origin),
+        &recorded,
+        &origin,
         &mut text,
     )
     .unwrap();
