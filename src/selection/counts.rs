@@ -70,16 +70,16 @@ impl SideCounts {
     /// [`Error::Usage`].
     pub(super) fn check(self, sides: usize) -> Result<()> {
         let given = match (self.least, self.most) {
-            (Some(least), Some(most)) if least == most => format!("exactly {least}"),
-            (Some(least), Some(most)) => format!("at least {least}, at most {most}"),
-            (Some(least), None) => format!("at least {least}"),
-            (None, Some(most)) => format!("at most {most}"),
+            (Some(least), Some(most)) if least == most => format!("`exactly` {least}"),
+            (Some(1) | None, Some(most)) => format!("`at_most` {most}"),
+            (Some(least), Some(most)) => format!("`at_least` {least}, `at_most` {most}"),
+            (Some(least), None) => format!("`at_least` {least}"),
             (None, None) => return Ok(()),
         };
         let is_within = |bound: u32| (1..=sides).contains(&(bound as usize));
         let (what, advice) = if !self.least.into_iter().chain(self.most).all(is_within) {
             (
-                format!("{given}: there are {sides} files"),
+                format!("{given}: {} given", only_files(sides)),
                 format!("give a number from 1 to {sides}"),
             )
         } else if self.least > self.most && self.most.is_some() {
@@ -91,5 +91,13 @@ impl SideCounts {
             return Ok(());
         };
         Err(Error::usage(what, advice))
+    }
+}
+
+/// Says that there are no more files than these.
+fn only_files(files: usize) -> String {
+    match files {
+        1 => "only one file".to_owned(),
+        files => format!("only {files} files"),
     }
 }

@@ -92,7 +92,7 @@ pub(crate) struct ShardArguments {
     pub(super) work: WorkArguments,
 }
 
-/// Apply an operation to one bucket of the shards, and write the resulting lines.
+/// Run an operation on one bucket, from all shards, and write the resulting lines.
 ///
 /// Reads the blocks of any number of shards from standard input (`-`), or one bucket of shard files. The result is
 /// exact, and comes in no particular order. Standard output gets frames of whole lines and a trailer; a file (-o) gets

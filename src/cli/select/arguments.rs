@@ -206,9 +206,9 @@ enum OrderName {
 pub(crate) struct OrderArguments {
     /// Write the lines in this order
     ///
-    /// Every order but `any` takes some time, and an eighth of the memory, at most 1 GiB. A result larger than that is
-    /// sorted on temporary disk. The inputs are never sorted. With `input`, each line that is written to temporary disk
-    /// takes 8 bytes more.
+    /// Ordering takes extra time and an eighth of the memory limit (at most 1 GiB). A result larger than that is sorted
+    /// on temporary disk. The inputs are never sorted. With `input`, each line that is written to temporary disk takes
+    /// 8 bytes more.
     #[arg(long, value_name = "ORDER", default_value = "any")]
     order: OrderName,
 

@@ -30,7 +30,7 @@ The files are read as if they were concatenated, but a line never continues into
 regular files; a side with a single PATH may also be a FIFO.
 
 Every word up to the next option is a PATH: give FILEs first, or after `--`. Sides are \
-numbered in the order of the command line. Other options that speak of files mean sides.";
+numbered in the order of the command line. Wherever another option says file, read side.";
 
 const FILES_FROM_HELP: &str = "\
 A name is taken as it is, not as a pattern, and is relative to the current directory. Empty lines are ignored. Repeat \

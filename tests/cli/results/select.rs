@@ -764,11 +764,11 @@ fn l7_bounds_that_no_line_can_meet_are_wrong_usage_and_named() {
     for (options, parts) in [
         (
             "--at-least 4",
-            &["at least 4", "3 files", "from 1 to 3"][..],
+            &["--at-least 4", "3 files", "from 1 to 3"][..],
         ),
-        ("--at-most 4", &["at most 4", "3 files"]),
+        ("--at-most 4", &["--at-most 4", "3 files"]),
         ("--exactly 4", &["4", "3 files"]),
-        ("--at-least 3 --at-most 2", &["at least 3", "at most 2"]),
+        ("--at-least 3 --at-most 2", &["--at-least 3", "--at-most 2"]),
     ] {
         for command in ["intersect", "plan"] {
             sandbox
