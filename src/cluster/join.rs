@@ -79,7 +79,7 @@ pub fn join(
     // Of its own: what is in one bucket of the job has the same bits of the hash under the job's key.
     let hasher = LineHasher::new(options.hash_key)?;
     let space = temp_space(options);
-    space.places().remove_orphans();
+    space.directories().remove_orphans();
     let run = Run::new(options, layout, hasher, &space);
     let out = Collector::new(sink);
     let expected = Expected {

@@ -48,7 +48,7 @@ impl<'a> Engine<'a> {
     /// The refusal of a plan, or the failure of the last attempt.
     pub(super) fn run(&self, mut inputs: Vec<Input>, start: Instant) -> Result<Stats> {
         // Before anything asks how much disk is free; and in every run, also in one that spills nothing.
-        self.space.places().remove_orphans();
+        self.space.directories().remove_orphans();
         let try_set = |job| Job {
             set_estimate: SetEstimate::Try,
             selection: self.selection,

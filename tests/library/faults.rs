@@ -684,7 +684,7 @@ fn e8_a_spill_file_in_the_place_of_another_is_noticed() {
 }
 
 #[test]
-fn e8_blocks_that_changed_places_within_a_file_are_noticed() {
+fn e8_blocks_that_were_swapped_within_a_file_are_noticed() {
     let _shared = beside_others();
     // Enough lines for a sieve, too, to leave more than one block.
     let sizes = (40_000, &[1][..]);

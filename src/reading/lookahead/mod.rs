@@ -36,7 +36,7 @@ impl<'a> Ahead<'a> {
     pub(super) fn of(supply: &Supply<'a>, space: &'a TempSpace) -> Result<Option<Self>> {
         let copy = match supply.can_seek() {
             true => None,
-            false if space.has_places() => Some(Copy::new(space, "ahead")?),
+            false if space.has_directories() => Some(Copy::new(space, "ahead")?),
             false => return Ok(None),
         };
         Ok(Some(Self { bytes: 0, copy }))

@@ -167,7 +167,7 @@ fn a11_a_line_of_a_gigabyte_is_a_line_like_any_other() {
 
 #[test]
 #[ignore = "slow: reads 5 GB of holes"]
-fn b16_places_beyond_four_gigabytes_are_named_right() {
+fn b16_offsets_beyond_four_gigabytes_are_named_right() {
     let line = [vec![0; (1 << 20) - 1], b"\n".to_vec()].concat();
     let few = [&line[..], b"last\n"].concat();
     let sandbox = Sandbox::with(b"", &few);

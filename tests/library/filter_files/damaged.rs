@@ -133,7 +133,7 @@ fn i2_a_file_of_any_other_length_is_refused() {
 }
 
 #[test]
-fn i2_sections_that_have_changed_places_are_refused() {
+fn i2_sections_that_were_swapped_are_refused() {
     let _shared = beside_others();
     let place = Place::new();
     for shape in small_shapes() {

@@ -1,4 +1,4 @@
-//! Places with limits (rows C, D and E of `tests/matrix.tsv`): groups with little memory, file systems without room,
+//! Environments with limits (rows C, D and E of `tests/matrix.tsv`): groups with little memory, file systems without room,
 //! space that goes away, descriptors that are taken, directories with other things in them.
 //!
 //! What needs root says so and is skipped for others.
@@ -186,7 +186,7 @@ fn e2_a_temporary_directory_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn e2_a_place_that_may_only_be_read_is_named_also_where_its_room_is_asked_first() {
+fn e2_a_directory_that_may_only_be_read_is_named_also_where_its_room_is_asked_first() {
     if !can_mount() {
         return;
     }
@@ -214,14 +214,14 @@ fn two_places(small: &str, big: &str) -> String {
 
 #[test]
 #[ignore = "slow: more than a second"]
-fn e14_a_place_that_is_full_leaves_the_rest_to_another() {
+fn e14_a_directory_that_is_full_leaves_the_rest_to_another() {
     // In the one order or the other.
     full_place(|size, order| size % 2 == order);
 }
 
 #[test]
 #[ignore = "slow: six runs over 17 MB"]
-fn e14_a_place_that_is_full_leaves_the_rest_to_another_wherever_it_stands() {
+fn e14_a_directory_that_is_full_leaves_the_rest_to_another_wherever_it_stands() {
     full_place(|_, _| true);
 }
 
@@ -261,7 +261,7 @@ fn full_place(is_wanted: fn(usize, usize) -> bool) {
 
 #[test]
 #[ignore = "slow: more than a second"]
-fn e14_what_is_full_in_all_places_fails_the_run_and_leaves_nothing_in_any() {
+fn e14_what_is_full_in_all_directories_fails_the_run_and_leaves_nothing_in_any() {
     if !can_mount() {
         return;
     }
@@ -374,13 +374,13 @@ fn e10_what_others_have_in_the_temporary_directory_stays() {
 
 #[test]
 #[ignore = "slow: close to a second"]
-fn e11_runs_side_by_side_in_one_place_do_not_disturb_each_other() {
+fn e11_runs_side_by_side_in_one_directory_do_not_disturb_each_other() {
     side_by_side(5);
 }
 
 #[test]
 #[ignore = "slow: 150 runs"]
-fn e11_many_runs_side_by_side_in_one_place_do_not_disturb_each_other() {
+fn e11_many_runs_side_by_side_in_one_directory_do_not_disturb_each_other() {
     side_by_side(50);
 }
 
