@@ -6,8 +6,8 @@
 //!
 //! ```
 //! use outset::{Options, Source, intersect};
-//! # let place = tempfile::tempdir()?;
-//! # let (a, b) = (place.path().join("a"), place.path().join("b"));
+//! # let directory = tempfile::tempdir()?;
+//! # let (a, b) = (directory.path().join("a"), directory.path().join("b"));
 //! std::fs::write(&a, "apple\nbanana\ncherry\n")?;
 //! std::fs::write(&b, "cherry\ndate\napple\napple\n")?;
 //!
@@ -47,8 +47,8 @@
 //!
 //! ```
 //! use outset::{Label, Options, Selection, Source, select};
-//! # let place = tempfile::tempdir()?;
-//! # let [a, b, c] = ["a", "b", "c"].map(|name| place.path().join(name));
+//! # let directory = tempfile::tempdir()?;
+//! # let [a, b, c] = ["a", "b", "c"].map(|name| directory.path().join(name));
 //! std::fs::write(&a, "apple\nbanana\n")?;
 //! std::fs::write(&b, "banana\ncherry\n")?;
 //! std::fs::write(&c, "cherry\nbanana\n")?;
@@ -73,8 +73,8 @@
 //!
 //! ```
 //! use outset::{Dialect, Keys, Options, Selection, Source, Syntax, select};
-//! # let place = tempfile::tempdir()?;
-//! # let [a, b] = ["a", "b"].map(|name| place.path().join(name));
+//! # let directory = tempfile::tempdir()?;
+//! # let [a, b] = ["a", "b"].map(|name| directory.path().join(name));
 //! std::fs::write(&a, "id,url\n1,x\n2,y\n3,x\n")?;
 //! std::fs::write(&b, "url\n\"x\"\n")?;
 //!

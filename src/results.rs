@@ -32,8 +32,8 @@ const WAITING: usize = 3;
 ///
 /// ```
 /// use outset::{Options, Selection, Source, collect};
-/// # let place = tempfile::tempdir()?;
-/// # let [a, b] = ["a", "b"].map(|name| place.path().join(name));
+/// # let directory = tempfile::tempdir()?;
+/// # let [a, b] = ["a", "b"].map(|name| directory.path().join(name));
 /// std::fs::write(&a, "apple\nbanana\n")?;
 /// std::fs::write(&b, "banana\n")?;
 /// let new = collect(&[Source::from(&a), Source::from(&b)], Selection::difference(), &Options::default())?;
@@ -59,8 +59,8 @@ pub fn collect(inputs: &[Source], selection: Selection, options: &Options) -> Re
 ///
 /// ```
 /// use outset::{Options, Results, Selection, Source};
-/// # let place = tempfile::tempdir()?;
-/// # let [a, b] = ["a", "b"].map(|name| place.path().join(name));
+/// # let directory = tempfile::tempdir()?;
+/// # let [a, b] = ["a", "b"].map(|name| directory.path().join(name));
 /// std::fs::write(&a, "apple\nbanana\n")?;
 /// std::fs::write(&b, "banana\ncherry\n")?;
 /// let mut results = Results::of(vec![Source::from(&a), Source::from(&b)], Selection::union(), Options::default());

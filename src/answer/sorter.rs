@@ -223,8 +223,8 @@ mod tests {
 
     #[test]
     fn l10_runs_that_memory_cannot_read_at_once_are_merged_in_several_levels() {
-        let place = tempfile::tempdir().unwrap();
-        let parents = [place.path().to_owned()];
+        let directory = tempfile::tempdir().unwrap();
+        let parents = [directory.path().to_owned()];
         let space = TempSpace::new(&parents, Quota::new(u64::MAX), &Interrupt::new());
         let address = Address {
             run: 1,

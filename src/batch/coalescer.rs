@@ -61,7 +61,7 @@ impl Coalescer {
 
     /// Takes the lines of `batch` at `indexes`. Many lines are handed to `work` at once; so is what was gathered
     /// before, where there is no room for more. `work` deals with the lines at the indexes that it gets; where they
-    /// were gathered, it sees their keys in the place of the lines.
+    /// were gathered, it sees their keys instead of the lines.
     ///
     /// # Errors
     /// What `work` reports.

@@ -118,7 +118,7 @@ pub(crate) fn warn(message: &str) {
     let message = as_typed(message);
     let line = format!("outset: {}\n", shortened(&message, MOST_SAID, " ... "));
     print_above(|| {
-        // In one piece: others may write to the same place.
+        // In one piece: others may write to the same file.
         let _nowhere_to_report = std::io::stderr().write_all(line.as_bytes());
     });
 }

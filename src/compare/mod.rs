@@ -102,8 +102,8 @@ pub struct Comparer<'o> {
 ///
 /// ```
 /// use outset::{Options, Selection, Source, compare};
-/// # let place = tempfile::tempdir()?;
-/// # let (a, b) = (place.path().join("a"), place.path().join("b"));
+/// # let directory = tempfile::tempdir()?;
+/// # let (a, b) = (directory.path().join("a"), directory.path().join("b"));
 /// std::fs::write(&a, "apple\nbanana\ncherry\n")?;
 /// std::fs::write(&b, "cherry\ndate\n")?;
 /// let (inputs, options) = ([Source::from(&a), Source::from(&b)], Options::default());

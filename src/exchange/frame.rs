@@ -38,7 +38,7 @@ use crate::sys::checksum;
 pub(crate) const HEADER: usize = 88;
 /// The most bytes of a payload of several records, and of one that is compressed, when it is decoded.
 pub(crate) const MOST_DECODED: u64 = 256 << 10;
-/// The place of a frame that none comes before.
+/// The offset that stands for a frame before the first one.
 pub(crate) const NOWHERE: u64 = u64::MAX;
 
 const MAGIC: [u8; 8] = *b"OUTSETF1";

@@ -5,7 +5,7 @@
 //! The way of a block, on the worker that filled it and under the lock of its bucket:
 //!
 //! 1. It is compressed into a spare buffer, unless it would not become smaller.
-//! 2. The header is sealed: with the number of the frame in its bucket, and the place of the frame before it.
+//! 2. The header is sealed: with the number of the frame in its bucket, and the offset of the frame before it.
 //! 3. Header and payload are written under the lock of the stream, one after the other.
 //!
 //! ```text
@@ -185,13 +185,13 @@ impl BlockSink for Sender<'_> {
             }
             _ => lock(&self.stream).frame(&sealed, &content.payload),
         };
-        let place = sent.map_err(|error| output_error(self.target, "cannot write", error))?;
+        let offset = sent.map_err(|error| output_error(self.target, "cannot write", error))?;
         lock(&self.spare).extend(scratch);
         totals.frames += 1;
         totals.lines += content.records;
         totals.bytes += decoded_bytes;
         totals.hash_sum = totals.hash_sum.wrapping_add(content.hash_sum);
-        totals.last = place;
+        totals.last = offset;
         totals.largest = totals.largest.max(decoded_bytes);
         Ok(())
     }
@@ -219,11 +219,11 @@ impl<'s> Stream<'s> {
     /// # Errors
     /// Where it cannot be written.
     pub(crate) fn frame(&mut self, header: &[u8; HEADER], payload: &[&[u8]]) -> io::Result<u64> {
-        let place = self.bytes;
+        let offset = self.bytes;
         self.write(header)?;
         payload.iter().try_for_each(|piece| self.write(piece))?;
         self.frames += 1;
-        Ok(place)
+        Ok(offset)
     }
 
     /// Ends the stream, whose frame of counters begins at `counters`. Returns what it wrote.

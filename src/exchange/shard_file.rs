@@ -99,11 +99,11 @@ impl ShardFile {
             ));
         }
         let mut entry = [0; ENTRY];
-        let place = at + HEADER as u64 + u64::from(self.bucket) * ENTRY as u64;
-        read_exactly(file, &self.path, &mut entry, place)?;
+        let offset = at + HEADER as u64 + u64::from(self.bucket) * ENTRY as u64;
+        read_exactly(file, &self.path, &mut entry, offset)?;
         // Its checksum is also that of the header, of which it has the seed.
         self.totals = BucketTotals::decode(&entry, header.seed(), self.bucket)
-            .ok_or_else(|| self.wrong(place, "the totals of the bucket are damaged"))?;
+            .ok_or_else(|| self.wrong(offset, "the totals of the bucket are damaged"))?;
         self.counters = header;
         Ok(())
     }
@@ -147,9 +147,9 @@ impl Frames for ShardFile {
             None => File::open(&self.path).map_err(|error| unreadable(&self.path, error))?,
         };
         let (header, sum) = self.header(&file, at)?;
-        let place = |header: &Header| (header.job, header.shard, header.side);
+        let origin = |header: &Header| (header.job, header.shard, header.side);
         let number = self.totals.frames.wrapping_sub(self.read.frames + 1);
-        let belongs = place(&header) == place(&self.counters)
+        let belongs = origin(&header) == origin(&self.counters)
             && (header.kind, header.bucket) == (FrameKind::Records, self.bucket)
             && header.number == number;
         if !belongs || header.stored_bytes > self.before - at {

@@ -101,8 +101,8 @@ impl BucketTotals {
             self.last,
         ];
         let mut bytes = [0; ENTRY];
-        for (place, field) in bytes.chunks_exact_mut(8).zip(fields) {
-            place.copy_from_slice(&field.to_le_bytes());
+        for (target, field) in bytes.chunks_exact_mut(8).zip(fields) {
+            target.copy_from_slice(&field.to_le_bytes());
         }
         let sum = sum_of(&bytes, seed, bucket);
         bytes[SUM_AT..].copy_from_slice(&sum.to_le_bytes());

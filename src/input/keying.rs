@@ -20,7 +20,7 @@ use crate::record::{BYTE_ORDER_MARK, BadRecords, Columns, Header, Key, Keys, Pas
 /// The rules by which the lines of an input are records.
 #[derive(Debug)]
 pub(crate) struct Keying {
-    /// The places of the keys in each file; of a stream there is one.
+    /// The columns of the keys in each file; of a stream there is one.
     columns: Vec<Arc<Columns>>,
     /// The bytes of each file before its first record: a header, with comments and blank lines before it.
     fronts: Vec<u64>,
@@ -185,7 +185,7 @@ impl Keying {
         self.taken
     }
 
-    /// Returns the places of the keys in the file with this number.
+    /// Returns the columns of the keys in the file with this number.
     pub(crate) fn columns(&self, part: usize) -> &Arc<Columns> {
         &self.columns[part]
     }
@@ -227,7 +227,7 @@ impl Keying {
         self.foreign_header
     }
 
-    /// Checks that the fields of all files are in the same places. Messages call a file by the `name` of its number.
+    /// Checks that the fields of all files are in the same columns. Messages call a file by the `name` of its number.
     ///
     /// # Errors
     /// [`Error::Usage`] where they are not: their records cannot be written together.
@@ -238,7 +238,7 @@ impl Keying {
             None => Ok(()),
             Some(part) => Err(Error::usage(
                 format!(
-                    "{}: its fields are not in the same places as those of {}",
+                    "{}: its fields are not in the same columns as those of {}",
                     name(part).display(),
                     name(0).display()
                 ),
@@ -310,7 +310,7 @@ impl Records {
         Ok(())
     }
 
-    /// Returns the places of the keys in records that are kept whole; `None` where lines are keys.
+    /// Returns the columns of the keys in records that are kept whole; `None` where lines are keys.
     pub(super) fn columns(&self) -> Option<&Arc<Columns>> {
         let keying = self.keying.as_ref().filter(|_| self.are_kept);
         keying.map(|keying| keying.columns(0))

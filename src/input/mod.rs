@@ -63,21 +63,21 @@ pub(crate) struct Input {
     found: Findings,
 }
 
-/// The name of an input, and its place among the others.
+/// The name of an input, and its number among the others.
 #[derive(Debug, Default)]
 struct Identity {
     /// Its name in messages and statistics.
     name: PathBuf,
-    /// Its place in the caller's order, from 0, repeats of a file not counted.
+    /// Its index in the caller's order, from 0, repeats of a file not counted.
     number: usize,
-    /// The sides that it is, as places in what the caller named, from 1: more than one if it was named again.
+    /// The sides that it is, by their numbers among what the caller named, from 1: more than one if it was named again.
     sides: Vec<u32>,
     /// The ordinal of its first byte, where the order of its lines is kept.
     first_ordinal: Option<u64>,
 }
 
 impl Input {
-    /// Makes an input without a place among others yet.
+    /// Makes an input without a number among others yet.
     fn new(name: PathBuf, access: Access) -> Self {
         Self {
             identity: Identity {
@@ -163,7 +163,7 @@ impl Input {
         self.parts().map_or(self.name(), |parts| parts.name(part))
     }
 
-    /// Returns its place in the caller's order, repeats of a file not counted.
+    /// Returns its index in the caller's order, repeats of a file not counted.
     pub(crate) fn number(&self) -> usize {
         self.identity.number
     }
@@ -186,7 +186,7 @@ impl Input {
     /// Lets passes keep its records whole, where its lines are records.
     ///
     /// # Errors
-    /// [`Error::Usage`] where its files do not have their keys in the same places.
+    /// [`Error::Usage`] where its files do not have their keys in the same columns.
     pub(crate) fn keep_records(&mut self) -> Result<()> {
         let (name, parts) = (&self.identity.name, self.access.parts());
         self.records
@@ -203,7 +203,7 @@ impl Input {
         self.records.are_kept
     }
 
-    /// Returns the places of the keys in records that are kept whole; `None` where lines are keys.
+    /// Returns the columns of the keys in records that are kept whole; `None` where lines are keys.
     pub(crate) fn record_columns(&self) -> Option<&Arc<Columns>> {
         self.records.columns()
     }

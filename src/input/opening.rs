@@ -67,8 +67,8 @@ impl Input {
             // Another process may have read a part of standard input: it is never the same as its file.
             if *source != Source::Stdin || input.access.is_read_once {
                 match seen.entry(identity) {
-                    Entry::Vacant(place) => {
-                        place.insert(inputs.len());
+                    Entry::Vacant(entry) => {
+                        entry.insert(inputs.len());
                     }
                     Entry::Occupied(first) => {
                         let first = &mut inputs[*first.get()];
@@ -214,7 +214,7 @@ fn stdin() -> io::Result<File> {
     use rustix::fs::OFlags;
     let stdin = rustix::io::dup(std::io::stdin())?;
     let flags = rustix::fs::fcntl_getfl(&stdin)?;
-    // A place that was opened as such and not as a file stands for a stream that was closed.
+    // A path that was opened as such (`O_PATH`) and not as a file stands for a stream that was closed.
     let cannot_be_read =
         flags.contains(OFlags::PATH) || flags.intersection(OFlags::RWMODE) == OFlags::WRONLY;
     if cannot_be_read {

@@ -58,11 +58,11 @@ impl Piece {
 pub(crate) struct Pieces<'a> {
     parts: &'a Parts,
     cuts: Cuts,
-    /// The beginning of the next one: a file, and a place in it as in [`Piece::start`].
+    /// The beginning of the next one: a file, and an offset in it as in [`Piece::start`].
     next: Mutex<(usize, u64)>,
 }
 
-/// The places at which files are cut.
+/// The offsets at which files are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cuts {
     /// Nowhere: each file is one piece.

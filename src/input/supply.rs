@@ -180,7 +180,7 @@ impl<'a> Supply<'a> {
     }
 
     /// Returns the piece that is read; of a pipe all of it.
-    pub(crate) fn place(&self) -> Piece {
+    pub(crate) fn piece(&self) -> Piece {
         let following = self.following.as_ref();
         following.map_or(Piece::whole(0), |following| following.piece)
     }
@@ -219,7 +219,7 @@ impl<'a> Supply<'a> {
             _ => 0,
         };
         if bytes > 0 {
-            self.padding.note(self.place().part, bytes);
+            self.padding.note(self.piece().part, bytes);
         }
     }
 

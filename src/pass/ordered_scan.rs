@@ -34,7 +34,7 @@ use crate::pass::scan;
 use crate::pass::scan_state::{ScanState, Worker};
 use crate::plan::Layout;
 use crate::reading::chunk::ChunkRules;
-use crate::reading::failure::PlacedFailure;
+use crate::reading::failure::LocatedFailure;
 use crate::reading::long_lines::LongLines;
 use crate::reading::{Reading, ReadingRules};
 use crate::run::{Phase, Run};
@@ -186,10 +186,10 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
         .budget
         .split_off("long lines", layout.scan.long_line_bytes)?;
     output.lock().turn = 0;
-    let placed = PlacedFailure::default();
-    let failure = placed.first();
-    let state = ScanState::new(run, phase, input, &placed);
-    let long_lines = LongLines::new(room, layout, run.interrupt(), &placed);
+    let located = LocatedFailure::default();
+    let failure = located.first();
+    let state = ScanState::new(run, phase, input, &located);
+    let long_lines = LongLines::new(room, layout, run.interrupt(), &located);
     let chunks = ChunkRules {
         format: run.options.line_format(),
         chunk_bytes: layout.scan.chunk_bytes,
@@ -213,7 +213,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     drop(reading);
     let counts = state.finish();
     drop(long_lines);
-    scan::end(run, input, placed)?;
+    scan::end(run, input, located)?;
     counts.check_and_note(input)
 }
 

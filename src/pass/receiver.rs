@@ -31,7 +31,7 @@ use crate::exchange::totals::BucketTotals;
 use crate::exchange::{Frame, Frames, bad_frames};
 use crate::memory::buffer::Buffer;
 use crate::pass::spill::ToBuckets;
-use crate::reading::failure::PlacedFailure;
+use crate::reading::failure::LocatedFailure;
 use crate::reading::long_lines::LongLines;
 use crate::run::{Phase, Run};
 use crate::spill::block::Records;
@@ -94,11 +94,11 @@ pub(crate) fn receive(
     expected: Expected,
     writer: &BucketWriter<'_>,
 ) -> Result<Received> {
-    let placed = PlacedFailure::default();
+    let located = LocatedFailure::default();
     let room = run
         .budget
         .split_off("long lines", run.layout.scan.long_line_bytes)?;
-    let long_lines = LongLines::new(room, &run.layout, run.interrupt(), &placed);
+    let long_lines = LongLines::new(room, &run.layout, run.interrupt(), &located);
     let names: Vec<_> = sources.iter().map(|it| it.name().to_owned()).collect();
     // Nobody waits for this lock: there is one reader.
     let reader = Mutex::new(Reader {
@@ -115,7 +115,7 @@ pub(crate) fn receive(
         buffers: run.layout.scan.chunk_buffers,
         readers: 1,
         workers: run.workers,
-        failure: placed.first(),
+        failure: located.first(),
     };
     belt.run(
         &|workers| {
@@ -142,7 +142,7 @@ pub(crate) fn receive(
     let reader = reader.into_inner();
     let Reader { mut received, .. } = reader.unwrap_or_else(PoisonError::into_inner);
     drop(long_lines);
-    placed.into_unplaced()?;
+    located.into_unlocated()?;
     received.refusal.take().map_or(Ok(received), Err)
 }
 
@@ -180,9 +180,9 @@ impl Reader<'_> {
                     self.long_lines.whole(&name, offset, header.stored_bytes)
                 }
             })? {
-                let place = (name.as_path(), frame.offset);
-                if let Err(refusal) = self.expected.check(&frame.header, received, place) {
-                    received.refusal = Some(what_is_wrong(&frame, place, refusal));
+                let location = (name.as_path(), frame.offset);
+                if let Err(refusal) = self.expected.check(&frame.header, received, location) {
+                    received.refusal = Some(what_is_wrong(&frame, location, refusal));
                     return Ok(());
                 }
                 received.count(&frame.header);
@@ -198,13 +198,13 @@ impl Reader<'_> {
 }
 
 impl Expected {
-    /// Refuses a frame, at a place in its source, that cannot be received beside those before it.
-    fn check(&self, header: &Header, received: &Received, place: (&Path, u64)) -> Result<()> {
+    /// Refuses a frame, at a location in its source, that cannot be received after those before it.
+    fn check(&self, header: &Header, received: &Received, location: (&Path, u64)) -> Result<()> {
         let Header {
             job, side, bucket, ..
         } = *header;
         let refuse = |what: String, advice: &str| {
-            let (name, offset) = place;
+            let (name, offset) = location;
             Err(Error::usage(
                 format!("{}: the frame at byte {offset} is {what}", name.display()),
                 advice,

@@ -14,7 +14,7 @@ use crate::input::{Input, ReadCounts};
 use crate::memory::buffer::Buffer;
 use crate::reading::Reading;
 use crate::reading::chunk::{Chunk, Cut, Pooled};
-use crate::reading::failure::PlacedFailure;
+use crate::reading::failure::LocatedFailure;
 use crate::record::Bad;
 use crate::run::{Phase, Run};
 use crate::selection::MOST_ORDERED_BYTES;
@@ -92,7 +92,7 @@ pub(super) struct ScanState<'a> {
     /// The first failure of any thread. Threads check it between chunks, and stop.
     pub(super) failure: &'a FirstFailure,
     /// The first failure of a line: of several, the first in the input is reported.
-    placed: &'a PlacedFailure,
+    located: &'a LocatedFailure,
     /// The phase whose progress is counted, chunk by chunk.
     phase: &'a Phase<'a>,
     /// The input that is read; its name stands in messages.
@@ -114,12 +114,12 @@ impl<'a> ScanState<'a> {
         run: &'a Run<'a>,
         phase: &'a Phase<'a>,
         input: &'a Input,
-        placed: &'a PlacedFailure,
+        located: &'a LocatedFailure,
     ) -> Self {
         Self {
             run,
-            failure: placed.first(),
-            placed,
+            failure: located.first(),
+            located,
             phase,
             input,
             lines: AtomicU64::new(0),
@@ -198,7 +198,7 @@ impl<'a> ScanState<'a> {
                 "leave out `Order::Input`",
             ));
         }
-        Ok(Ordinals::ByPlace {
+        Ok(Ordinals::ByAddress {
             address: bytes.as_ptr() as usize,
             ordinal: first + chunk.position(),
         })
@@ -218,7 +218,7 @@ impl<'a> ScanState<'a> {
                     offset: 0,
                     line: line[..line.len().min(SHOWN)].escape_ascii().to_string(),
                 };
-                Err(self.placed.note_at(chunk.place_of(record), error))
+                Err(self.located.note_at(chunk.location_of(record), error))
             }
         }
     }
@@ -290,7 +290,7 @@ impl<'a> ScanState<'a> {
             what,
             advice,
         };
-        Err(self.placed.note_at(chunk.place_of(record), error))
+        Err(self.located.note_at(chunk.location_of(record), error))
     }
 
     /// Goes through the lines of a chunk, hashing them in batches, and counts them when all are done.

@@ -11,7 +11,7 @@ use crate::pass::scan::Worker;
 
 /// The work on lines that pass.
 pub(crate) trait Work {
-    /// Deals with the lines of `batch` at `indexes`; the batch may have keys in the place of lines.
+    /// Deals with the lines of `batch` at `indexes`; the batch may have keys instead of lines.
     ///
     /// # Errors
     /// Any failure ends the scan.

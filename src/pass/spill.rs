@@ -72,7 +72,7 @@ pub(crate) struct Screening<'a, 's> {
     pub(crate) cache: Option<(&'a DuplicateCache, usize)>,
     /// The writing of lines that the screen refuses; `None` drops them.
     pub(crate) refused: Option<Refused<'a, 's>>,
-    /// The receiver of the buckets' blocks, in place of memory and temporary files. The buckets then have counts and
+    /// The receiver of the buckets' blocks, instead of memory and temporary files. The buckets then have counts and
     /// no lines.
     pub(crate) block_sink: Option<&'a dyn BlockSink>,
 }
@@ -89,7 +89,7 @@ pub(crate) struct Refused<'a, 's> {
 }
 
 impl<'a, 's> Refused<'a, 's> {
-    /// Describes the lines that only the input at this place of the plan's order has; `None` where they are not
+    /// Describes the lines that only the input at this index of the plan's order has; `None` where they are not
     /// written.
     pub(crate) fn of(sides: &'a Sides, at: usize, out: &'a Collector<'s>) -> Option<Self> {
         let (rule, singleton) = (sides.rule(), sides.singleton(at));

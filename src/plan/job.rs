@@ -128,12 +128,14 @@ impl Job {
 
     /// Puts the inputs in this order of indexes, each of which occurs once.
     pub(crate) fn reordered(mut self, order: &[usize]) -> Self {
-        let mut places = vec![0; order.len()];
-        for (place, &index) in order.iter().enumerate() {
-            places[index] = place;
+        let mut positions = vec![0; order.len()];
+        for (position, &index) in order.iter().enumerate() {
+            positions[index] = position;
         }
         self.inputs = order.iter().map(|&index| self.inputs[index]).collect();
-        self.sides.iter_mut().for_each(|side| *side = places[*side]);
+        self.sides
+            .iter_mut()
+            .for_each(|side| *side = positions[*side]);
         self
     }
 

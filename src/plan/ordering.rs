@@ -17,7 +17,7 @@ use crate::plan::sizes::SizedJob;
 use crate::plan::{Costs, Strategy};
 use crate::selection::Order;
 
-/// The bytes kept of each line of the answer beside its own: rank and place in memory, or lengths and ordinal.
+/// The bytes kept of each line of the answer beside its own: rank and offset in memory, or lengths and ordinal.
 const ENTRY_BYTES: u64 = 12;
 
 /// The way in which the answer is put in order, and what that costs.

@@ -115,12 +115,12 @@ fn order(job: &Job, rule: &Rule) -> Vec<usize> {
 
 /// Makes the sides of the inputs: which of the sides each input is.
 fn sides(job: &Job, rule: Rule, order: &[usize]) -> Sides {
-    let mut places = vec![0; order.len()];
-    for (place, &index) in order.iter().enumerate() {
-        places[index] = place;
+    let mut positions = vec![0; order.len()];
+    for (position, &index) in order.iter().enumerate() {
+        positions[index] = position;
     }
     let turn = |(number, &index): (u32, &usize)| Turn {
-        input: places[index],
+        input: positions[index],
         number,
     };
     Sides::new(rule, (1..).zip(&job.sides).map(turn).collect())

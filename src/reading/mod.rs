@@ -24,9 +24,9 @@ pub(crate) mod chunk;
 mod claims;
 pub(crate) mod failure;
 mod lanes;
+mod location;
 pub(crate) mod long_lines;
 mod lookahead;
-mod place;
 mod range;
 mod stream_chunks;
 
@@ -240,7 +240,7 @@ mod tests {
     use crate::interrupt::Interrupt;
     use crate::lines::LineFormat;
     use crate::reading::chunk::Pooled;
-    use crate::reading::failure::PlacedFailure;
+    use crate::reading::failure::LocatedFailure;
     use crate::reading::long_lines::{LimitAdvice, LongLines};
     use crate::temp::quota::Quota;
 
@@ -262,7 +262,7 @@ mod tests {
     ) {
         let budget = MemoryBudget::new(1 << 20, 0);
         let decoding = MemoryBudget::new(1 << 20, 0);
-        let (interrupt, failure) = (Interrupt::new(), PlacedFailure::default());
+        let (interrupt, failure) = (Interrupt::new(), LocatedFailure::default());
         let room = budget.split_off("long lines", 1 << 16).unwrap();
         let long_lines = LongLines::new(room, &NoAdvice, &interrupt, &failure);
         let rules = ReadingRules {
@@ -287,8 +287,8 @@ mod tests {
 
     #[test]
     fn a_chunk_that_could_not_be_read_keeps_its_number() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("pipe");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pipe");
         mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
         let source = path.clone();
         let writer = std::thread::spawn(move || {
@@ -328,9 +328,9 @@ mod tests {
             b"another line\n".repeat(1000),
             b"".to_vec(),
         ];
-        let place = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let paths: Vec<_> = (0..texts.len())
-            .map(|number| place.path().join(number.to_string()))
+            .map(|number| directory.path().join(number.to_string()))
             .collect();
         for (path, text) in paths.iter().zip(&texts) {
             fs::write(path, text).unwrap();
@@ -339,16 +339,16 @@ mod tests {
         let input = Input::open_all(&[source], Opening::plain(&Interrupt::new()))
             .unwrap()
             .remove(0);
-        (place, input, texts.to_vec())
+        (directory, input, texts.to_vec())
     }
 
     #[test]
     fn b20_chunks_of_many_files_are_numbered_and_placed_in_the_order_of_the_side() {
-        let (_place, input, texts) = many();
+        let (_directory, input, texts) = many();
         let bytes: usize = texts.iter().map(Vec::len).sum();
         assert_eq!(input.bytes(), Some(bytes as u64));
         with_reading(&input, &|| Ok(()), |reading, buffer| {
-            let (mut numbers, mut place) = (0.., 0);
+            let (mut numbers, mut position) = (0.., 0);
             while let Some((number, cut)) = reading.next(buffer()).unwrap() {
                 assert_eq!(Some(number), numbers.next());
                 let pooled = match cut.pooled {
@@ -360,11 +360,11 @@ mod tests {
                     let end = offset + chunk.bytes().len();
                     assert_eq!(chunk.bytes(), &text[offset..end]);
                     assert!(end == text.len() || text[end - 1] == b'\n');
-                    assert_eq!(chunk.position(), place);
-                    place += chunk.bytes().len() as u64;
+                    assert_eq!(chunk.position(), position);
+                    position += chunk.bytes().len() as u64;
                 }
             }
-            assert_eq!(place, bytes as u64);
+            assert_eq!(position, bytes as u64);
             // Ranges of 4096 bytes; an empty file has one.
             assert_eq!(numbers.next(), Some(1 + 1 + 4 + 1 + 5 + 1 + 1 + 4 + 1));
         });
@@ -373,8 +373,8 @@ mod tests {
     #[test]
     fn b5_b6_a_file_among_many_that_changes_is_named() {
         for part in [0, 1, 2, 4, 8] {
-            let (place, input, _) = many();
-            let path = place.path().join(part.to_string());
+            let (directory, input, _) = many();
+            let path = directory.path().join(part.to_string());
             fs::write(&path, "other\n").unwrap();
             let failed = std::cell::Cell::new(part == 0);
             if part == 0 {

@@ -26,8 +26,8 @@ use crate::lines::last_end::LastEnd;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::reading::chunk::{Chunk, ChunkRules, Cut, Pooled};
+use crate::reading::location::Location;
 use crate::reading::lookahead::Ahead;
-use crate::reading::place::Place;
 use crate::temp::space::TempSpace;
 
 /// The consumer, as the budget's messages name it.
@@ -123,25 +123,25 @@ impl<'a> StreamChunks<'a> {
     /// once fits the carry, so that whatever follows the terminator does too.
     ///
     /// # Errors
-    /// [`Error::LineTooLong`], noted with the line's place where that has to be looked up.
+    /// [`Error::LineTooLong`], noted with the line's location where that has to be looked up.
     fn read_long_line(&mut self, front: &[u8]) -> Result<Chunk> {
         let long_lines = self.rules.long_lines;
         let _turn = long_lines.take_turn();
-        let Piece { part, start, .. } = self.supply.place();
-        let place = Place {
+        let Piece { part, start, .. } = self.supply.piece();
+        let location = Location {
             part,
             piece_start: start,
             offset: self.offset,
         };
         match self.read_in_turn(front) {
             Err(error @ Error::LineTooLong { .. }) if start > 0 => {
-                Err(long_lines.note_at(place, error))
+                Err(long_lines.note_at(location, error))
             }
             read => read,
         }
     }
 
-    /// Works as [`StreamChunks::read_long_line`], in turn, with the line's place in its piece.
+    /// Works as [`StreamChunks::read_long_line`], in turn, with the line's location in its piece.
     fn read_in_turn(&mut self, front: &[u8]) -> Result<Chunk> {
         let long_lines = self.rules.long_lines;
         let bytes = 2 * ChunkRules::buffer_bytes(self.rules.chunk_bytes);
@@ -199,7 +199,7 @@ impl<'a> StreamChunks<'a> {
 
     /// Returns the name of the stream or file in messages.
     fn name(&self) -> &'a Path {
-        self.input.part_name(self.supply.place().part)
+        self.input.part_name(self.supply.piece().part)
     }
 
     /// Reads until `buffer` is full or the stream or file has ended; returns how much is filled.
@@ -221,7 +221,7 @@ impl<'a> StreamChunks<'a> {
         }
         if searched == 0 {
             let keying = self.input.keying();
-            let is_start = self.offset == 0 && self.supply.place().start == 0;
+            let is_start = self.offset == 0 && self.supply.piece().start == 0;
             let mark = keying
                 .filter(|_| is_start)
                 .map_or(0, |keying| keying.mark(data));
@@ -239,14 +239,14 @@ impl<'a> StreamChunks<'a> {
     fn chunk(&mut self, buffer: Buffer, end: usize, is_pooled: bool) -> Chunk {
         let offset = self.offset;
         self.offset += end as u64;
-        let (place, part_start) = (self.supply.place(), self.supply.part_start());
+        let (piece, part_start) = (self.supply.piece(), self.supply.part_start());
         Chunk {
             buffer,
             start: 0,
             end,
-            part: place.part,
+            part: piece.part,
             part_start,
-            piece_start: place.start,
+            piece_start: piece.start,
             offset,
             is_pooled,
         }

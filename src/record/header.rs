@@ -92,9 +92,9 @@ impl Keys {
             return Ok(Columns::new(self, number, &[]));
         }
         let names = header.map(|header| header.names(self, path)).transpose()?;
-        let place = |field: &Field| match (field, header.zip(names.as_ref())) {
+        let number_of = |field: &Field| match (field, header.zip(names.as_ref())) {
             (Field::Number(number), _) => Ok(number - 1),
-            (Field::Name(name), Some((header, names))) => self.place_of(name, names, header, path),
+            (Field::Name(name), Some((header, names))) => self.number_of(name, names, header, path),
             // The file is empty: it has no record that a column could be wrong for.
             (Field::Name(_), None) if self.has_header_of(number) => Ok(0),
             (Field::Name(name), None) if self.has_headers() => Err(Error::usage(
@@ -109,23 +109,29 @@ impl Keys {
                 "add `has_header`, or give the number of the field",
             )),
         };
-        let places: Vec<u32> = fields.iter().map(place).collect::<Result<_>>()?;
-        Ok(Columns::new(self, number, &places))
+        let numbers: Vec<u32> = fields.iter().map(number_of).collect::<Result<_>>()?;
+        Ok(Columns::new(self, number, &numbers))
     }
 
     /// Finds the field that is called `name`, by its number from 0.
     ///
     /// # Errors
     /// [`Error::Usage`] where there is none, or more than one.
-    fn place_of(&self, name: &str, names: &[Vec<u8>], header: &Header, path: &Path) -> Result<u32> {
+    fn number_of(
+        &self,
+        name: &str,
+        names: &[Vec<u8>],
+        header: &Header,
+        path: &Path,
+    ) -> Result<u32> {
         let mut ways = names_to_try(self, name).into_iter();
         let found = ways.find_map(|is_it| {
-            let places = (0..).zip(names).filter(|(_, other)| is_it(other));
-            let places: Vec<u32> = places.map(|(place, _)| place).collect();
-            (!places.is_empty()).then_some(places)
+            let numbers = (0..).zip(names).filter(|(_, other)| is_it(other));
+            let numbers: Vec<u32> = numbers.map(|(number, _)| number).collect();
+            (!numbers.is_empty()).then_some(numbers)
         });
         match found.as_deref() {
-            Some(&[place]) => Ok(place),
+            Some(&[number]) => Ok(number),
             Some(_) => Err(Error::usage(
                 format!("{}: two fields are called {name}", path.display()),
                 "give the number of the field",

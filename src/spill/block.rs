@@ -30,7 +30,7 @@
 //! The zeros are there because direct I/O writes whole pages. They are not part of the payload, and no
 //! checksum covers them.
 //!
-//! *Invariants:* a block that passes [`check`] is the block that was sealed for that place, unless
+//! *Invariants:* a block that passes [`check`] is the block that was sealed for that offset, unless
 //! XXH3-64 collides. A block is written and read by one process, so the format has no version.
 //!
 //! *Cost:* the checksum, one pass over the payload when a block is sealed and one when it is checked.
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_in_another_place_is_noticed() {
+    fn a_block_at_another_offset_is_noticed() {
         let block = sealed(&[b"line"]);
         for other in [
             Address { run: 8, ..ADDRESS },

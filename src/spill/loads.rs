@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn a_part_has_its_last_block_even_if_that_is_short() {
-        let place = std::env::temp_dir();
-        let space = TempSpace::new(&[place], Quota::new(0), &Interrupt::new());
+        let directory = std::env::temp_dir();
+        let space = TempSpace::new(&[directory], Quota::new(0), &Interrupt::new());
         let file = space.new_path("test");
         let blocks = |bytes: usize| {
             let file = file.as_ref().ok()?.clone();

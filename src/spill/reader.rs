@@ -5,7 +5,7 @@
 //! A reading, all of it on the thread that calls [`BucketReader::read`], except reading ahead:
 //!
 //! 1. Written blocks that are in the page cache are copied; threads `load-N` read the others ahead ([`Loader`]).
-//! 2. The header and the checksum of a block are compared with what belongs in its place. No line is handed
+//! 2. The header and the checksum of a block are compared with what belongs at that offset. No line is handed
 //!    out before that.
 //! 3. The lines of the block are hashed again and handed out in batches. The pieces of a long line are put
 //!    together first; the line is a batch of its own.

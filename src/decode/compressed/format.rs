@@ -156,7 +156,7 @@ const ZSTD_BLOCK: u64 = 128 << 10;
 /// Computes the memory that the decoder of a member or frame takes, in bytes, from at most [`HEADER_BYTES`] of its
 /// header. A header that makes no sense asks for little: its decoder refuses it.
 pub(crate) fn decoder_bytes(compression: Compression, header: &[u8]) -> u64 {
-    let at = |place: usize| u64::from(header.get(place).copied().unwrap_or(0));
+    let at = |index: usize| u64::from(header.get(index).copied().unwrap_or(0));
     let window = match compression {
         Compression::Gzip => return 64 << 10,
         Compression::Bzip2 => at(3).saturating_sub(u64::from(b'0')).min(9) * 400_000,
@@ -171,7 +171,7 @@ pub(crate) fn decoder_bytes(compression: Compression, header: &[u8]) -> u64 {
 
 /// Reads the window of a zstd frame: RFC 8878, 3.1.1.1.
 fn zstd_window(header: &[u8]) -> u64 {
-    let at = |place: usize| u64::from(header.get(place).copied().unwrap_or(0));
+    let at = |index: usize| u64::from(header.get(index).copied().unwrap_or(0));
     let descriptor = at(4);
     let is_single_segment = descriptor & 0x20 != 0;
     if !is_single_segment {
@@ -182,9 +182,9 @@ fn zstd_window(header: &[u8]) -> u64 {
     // The whole content is the window. Its size stands after the number of the dictionary.
     let dictionary_bytes = [0, 1, 2, 4][(descriptor & 3) as usize];
     let size_bytes = [1, 2, 4, 8][(descriptor >> 6) as usize];
-    let size = |(shift, place): (usize, usize)| at(place) << (8 * shift);
-    let places = (5 + dictionary_bytes..).take(size_bytes).enumerate();
-    let content: u64 = places.map(size).sum();
+    let size = |(shift, index): (usize, usize)| at(index) << (8 * shift);
+    let indexes = (5 + dictionary_bytes..).take(size_bytes).enumerate();
+    let content: u64 = indexes.map(size).sum();
     content
         .saturating_add(if size_bytes == 2 { 256 } else { 0 })
         .min(1 << 56)
@@ -209,8 +209,8 @@ fn xz_dictionary(header: &[u8]) -> u64 {
         let end = rest.iter().position(|&byte| byte < 0x80);
         rest = end.map_or(&[][..], |end| &rest[end + 1..]);
     }
-    let place = rest.windows(2).position(|pair| pair == LZMA2);
-    match place.and_then(|place| rest.get(place + 2)) {
+    let index = rest.windows(2).position(|pair| pair == LZMA2);
+    match index.and_then(|index| rest.get(index + 2)) {
         Some(&code @ 0..40) => (2 | u64::from(code & 1)) << (code / 2 + 11),
         Some(_) => u64::from(u32::MAX),
         None => 0,

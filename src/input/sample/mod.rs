@@ -339,9 +339,9 @@ mod tests {
     }
 
     fn sample_of_files(texts: &[&[u8]]) -> Sample {
-        let place = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let write = |(number, text): (usize, &&[u8])| {
-            let path = place.path().join(number.to_string());
+            let path = directory.path().join(number.to_string());
             std::fs::write(&path, text).unwrap();
             path
         };

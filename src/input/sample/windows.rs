@@ -74,11 +74,11 @@ pub(crate) fn for_each_window(
     let Some(parts) = input.parts().filter(|parts| parts.decoding().is_none()) else {
         return Ok(None);
     };
-    let (places, is_complete) = places(parts, count, bytes);
+    let (starts, is_complete) = starts(parts, count, bytes);
     let mut buffer = vec![0u8; bytes as usize];
     // One file is open at a time.
     let mut open: Option<(usize, File)> = None;
-    for Place { part, offset } in places {
+    for WindowStart { part, offset } in starts {
         let file = match open.take() {
             Some((number, file)) if number == part => file,
             _ => parts.open(part)?,
@@ -180,7 +180,7 @@ fn front_windows(
 
 /// The beginning of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct WindowStart {
     part: usize,
     /// In the file, in bytes.
     offset: u64,
@@ -188,32 +188,32 @@ struct Place {
 
 /// Finds the beginnings of up to `count` windows of `bytes` bytes, in order, and whether they have all bytes between
 /// them. A file that is no larger than a window is looked at as a whole.
-fn places(parts: &Parts, count: u64, bytes: u64) -> (Vec<Place>, bool) {
+fn starts(parts: &Parts, count: u64, bytes: u64) -> (Vec<WindowStart>, bool) {
     let sizes = || parts.all().iter().map(|part| part.state.size);
     let windows: u64 = sizes().map(|size| size.div_ceil(bytes)).sum();
     if windows <= count {
         let of_file = |(part, size): (usize, u64)| {
             let offsets = (0..size).step_by(bytes as usize);
-            offsets.map(move |offset| Place { part, offset })
+            offsets.map(move |offset| WindowStart { part, offset })
         };
         return (sizes().enumerate().flat_map(of_file).collect(), true);
     }
-    let place = |number| {
+    let start = |number| {
         // Not at even distances: a file that repeats itself would have the same lines in all of them.
         let jitter = (number * 618 % 1000) * (parts.bytes() / count / 2000);
         let position = parts.bytes() / count * number + jitter;
         let number = parts.at(position);
         let part = &parts.all()[number];
         let last = part.state.size.saturating_sub(bytes);
-        Place {
+        WindowStart {
             part: number,
             offset: (position - part.start).min(last),
         }
     };
-    let mut places: Vec<Place> = (0..count).map(place).collect();
+    let mut starts: Vec<WindowStart> = (0..count).map(start).collect();
     // A small file may have several of the positions.
-    places.dedup();
-    (places, false)
+    starts.dedup();
+    (starts, false)
 }
 
 /// Reads what there is for `buffer` at `offset`; fewer bytes at the end of the file.

@@ -327,7 +327,7 @@ impl<'a, 's> Joiner<'a, 's> {
     }
 
     /// Makes the error for a line that does not fit even an empty set. The limit that would do has room for the
-    /// longest line in all the places where a join has it at the same time (block, piece by piece, set, answer).
+    /// longest line in all the buffers in which a join has it at the same time (block, piece by piece, set, answer).
     fn no_room_for_one_line(&self, build: &Bucket) -> Error {
         let longest = build.longest_line;
         Error::Memory {

@@ -183,14 +183,14 @@ fn every_plan_is_as_it_was() {
         std::fs::write(path, &text).unwrap();
         return;
     }
-    let mut place = "";
+    let mut location = "";
     for (is, was) in text.lines().zip(include_str!("plans.txt").lines()) {
         if !is.starts_with(' ') {
-            place = is;
+            location = is;
         }
         assert_eq!(
             is, was,
-            "{place} (OUTSET_RENEW_PLANS=1 accepts a change that is wanted)"
+            "{location} (OUTSET_RENEW_PLANS=1 accepts a change that is wanted)"
         );
     }
     assert_eq!(

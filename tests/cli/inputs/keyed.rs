@@ -148,7 +148,7 @@ fn a21_each_file_has_a_header_and_the_answer_has_one() {
     }
     // Records of files with other columns are not written together.
     sandbox.write("a.1", "url,id\ny,2\n");
-    run("intersect --side a.0 a.1 --side b").fails(2, &["a.1: ", "same places", "--keys-only"]);
+    run("intersect --side a.0 a.1 --side b").fails(2, &["a.1: ", "same columns", "--keys-only"]);
     let outcome = run("union --keys-only --side a.0 a.1 --side b");
     outcome.succeeds();
     assert_eq!(text(&outcome), "url\nx\ny\n");

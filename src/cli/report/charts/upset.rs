@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use outset::{Combination, Overlaps};
 
 use super::shapes::{
-    Anchor, MIDDLE, Picture, Place, dot, fitted, line, rectangle, text, upright, width,
+    Anchor, MIDDLE, Picture, Point, dot, fitted, line, rectangle, text, upright, width,
 };
 use super::{FIRST, GRID, INK, MUTED, SECOND};
 use crate::cli::escaping::{shortened, visible};
@@ -47,7 +47,7 @@ struct Layout {
     /// The height at which the bars of combinations stand.
     ground: f64,
     /// The whole picture.
-    size: Place,
+    size: Point,
 }
 
 impl Layout {
@@ -161,12 +161,12 @@ fn bar(
 
 /// Draws a dot for each file, strong where it is in the combination, and a line through those.
 fn dots(layout: &Layout, column: usize, combination: &Combination, files: usize) -> Markup {
-    let place = |row: &usize| (layout.x(column), layout.y(*row));
+    let point = |row: &usize| (layout.x(column), layout.y(*row));
     let (its, others): (Vec<usize>, Vec<usize>) = (0..files).partition(|&row| combination.has(row));
     html! {
-        @for row in &others { (dot(place(row), 5.0, GRID)) }
-        @if let [first, .., last] = its.as_slice() { (line(place(first), place(last), INK)) }
-        @for row in &its { (dot(place(row), 6.5, INK)) }
+        @for row in &others { (dot(point(row), 5.0, GRID)) }
+        @if let [first, .., last] = its.as_slice() { (line(point(first), point(last), INK)) }
+        @for row in &its { (dot(point(row), 6.5, INK)) }
     }
 }
 
