@@ -30,7 +30,7 @@ use crate::plan::exchange::join_layout;
 use crate::plan::{InputShape, Job};
 use crate::run::Run;
 use crate::run::survey::job_for;
-use crate::selection::{MOST_COUNTED_SIDES, Order, Rule, Selection, Sides, Turn};
+use crate::selection::{MOST_COUNTED_SIDES, Order, Rule, Selection, SideReading, Sides};
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::fill;
 use crate::spill::rules::FillRules;
@@ -128,10 +128,10 @@ pub const MOST_SIDES: u32 = MOST_COUNTED_SIDES as u32;
 /// Returns the rule of the selection, for sides that each have a store.
 fn sides_of(request: &JoinRequest) -> Result<Sides> {
     let count = request.sides as usize;
-    let turns = (0..count).zip(1..);
-    let turns = turns.map(|(input, number)| Turn { input, number });
+    let readings = (0..count).zip(1..);
+    let readings = readings.map(|(input, number)| SideReading { input, number });
     let rule = Rule::new(request.selection, count)?;
-    Ok(Sides::new(rule, turns.collect()))
+    Ok(Sides::new(rule, readings.collect()))
 }
 
 /// The sources of the frames, read one after the other.

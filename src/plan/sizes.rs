@@ -8,10 +8,10 @@ use crate::input::sample::distinct_lines::Distinct;
 use crate::plan::job::{Extent, Job, extents, read_extents};
 use crate::plan::layout::Layout;
 use crate::plan::{ASSUMED_COMMON, Strategy};
-use crate::selection::{Rule, Sides, Turn};
+use crate::selection::{Rule, SideReading, Sides};
 
 /// A set is given room for this multiple of the different lines that a sample shows: lines are not equally frequent,
-/// and a set that turns out too large costs another start.
+/// and a set that readings out too large costs another start.
 const DISTINCT_SLACK: f64 = 1.25;
 
 /// A job with its inputs in working order.
@@ -29,7 +29,7 @@ pub(crate) struct SizedJob {
     /// The size of what is kept of each input, known or assumed: its lines, or only the keys of its records.
     pub(super) kept: Vec<Extent>,
     /// The different lines of each input, as far as samples show them. All lines of an input count where a sample
-    /// shows no repeats. All lines of all inputs count where one is a pipe, because a set that turns out too large
+    /// shows no repeats. All lines of all inputs count where one is a pipe, because a set that readings out too large
     /// can then not be given up for another strategy.
     pub(super) distinct: Vec<Distinct>,
     /// The sizes that the formulas use.
@@ -93,7 +93,7 @@ impl SizedJob {
     }
 }
 
-/// Returns true if a run cannot be planned again when a line turns out too long.
+/// Returns true if a run cannot be planned again when a line readings out too long.
 fn plans_once(job: &Job, rule: &Rule) -> bool {
     // A pipe can neither be sampled nor read again.
     let has_stream = job.inputs.iter().any(|shape| shape.bytes.is_none());
@@ -119,11 +119,11 @@ fn sides(job: &Job, rule: Rule, order: &[usize]) -> Sides {
     for (position, &index) in order.iter().enumerate() {
         positions[index] = position;
     }
-    let turn = |(number, &index): (u32, &usize)| Turn {
+    let reading = |(number, &index): (u32, &usize)| SideReading {
         input: positions[index],
         number,
     };
-    Sides::new(rule, (1..).zip(&job.sides).map(turn).collect())
+    Sides::new(rule, (1..).zip(&job.sides).map(reading).collect())
 }
 
 /// Lists the different lines of each input in this order; `kept` has their sizes.

@@ -147,7 +147,7 @@ impl<'a> Claims<'a> {
             start: state.start,
             shared: None,
         };
-        // Also where opening fails: the number, and so the turn, is not given to another.
+        // Also where opening fails: the number, and so the ticket, is not given to another.
         state.number += 1;
         state.start += self.rules.chunk_bytes;
         if state.start >= range.end {

@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn e14_files_are_divided_between_directories_by_their_room() {
-        assert_eq!(divided(&[100, 100], 10), [5, 5], "by turns");
+        assert_eq!(divided(&[100, 100], 10), [5, 5], "alternately");
         assert_eq!(divided(&[u64::MAX; 3], 9), [3, 3, 3], "none tells");
         assert_eq!(divided(&[1 << 20, 9 << 20], 100), [10, 90]);
         assert_eq!(divided(&[0, 5 << 30], 50), [0, 50], "one is full");

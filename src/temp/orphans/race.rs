@@ -32,7 +32,7 @@ fn made(path: &Path) {
     }
 }
 
-/// Lets `own` be a directory and a link to `target` by turns until `is_over`; returns how often.
+/// Lets `own` be a directory and a link to `target` alternately until `is_over`; returns how often.
 fn swap(own: &Path, target: &Path, is_over: &AtomicBool, swaps: &AtomicU64) {
     let aside: PathBuf = own.with_file_name("aside");
     symlink(target, &aside).unwrap();
