@@ -45,12 +45,12 @@ const BLOCK_SHARE: u64 = 16;
 pub(crate) struct Sorter<'s> {
     rules: SorterRules<'s>,
     budget: MemoryBudget,
-    state: Mutex<State>,
+    state: Mutex<SorterState>,
     /// Buffers that no thread has.
     idle: (Sender<WorkBuffer>, Receiver<WorkBuffer>),
 }
 
-struct State {
+struct SorterState {
     /// The number of buffers that may still be made.
     unmade: usize,
     runs: Vec<SortedRun>,
@@ -63,7 +63,7 @@ impl<'s> Sorter<'s> {
     pub(crate) fn new(rules: SorterRules<'s>) -> Self {
         Self {
             budget: MemoryBudget::new(rules.bytes, 0),
-            state: Mutex::new(State {
+            state: Mutex::new(SorterState {
                 unmade: rules.buffers.max(1),
                 runs: Vec::new(),
                 next: 0,
@@ -73,7 +73,7 @@ impl<'s> Sorter<'s> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SorterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -202,7 +202,8 @@ impl<'s> Sorter<'s> {
             rules, state, idle, ..
         } = self;
         let buffers = std::iter::from_fn(|| idle.1.try_recv().ok()).collect();
-        let State { runs, next, .. } = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let SorterState { runs, next, .. } =
+            state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let merging = Merging {
             rules: &rules,
             budget,

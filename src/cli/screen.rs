@@ -31,7 +31,7 @@ static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
 
 /// The form in which progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LineStyle {
     /// One line of a terminal that is drawn again and again.
     Bar,
     /// A line now and then.
@@ -61,10 +61,10 @@ struct End {
 /// # Errors
 /// That there can be no thread.
 pub(crate) fn show(
-    kind: Kind,
-    look: impl Fn(Kind) -> Option<String> + Send + 'static,
+    kind: LineStyle,
+    look: impl Fn(LineStyle) -> Option<String> + Send + 'static,
 ) -> io::Result<()> {
-    let bar = (kind == Kind::Bar).then(new_bar);
+    let bar = (kind == LineStyle::Bar).then(new_bar);
     let end = Arc::new(End::default());
     let (drawn, watched) = (bar.clone(), end.clone());
     let drawing = thread::Builder::new()
@@ -76,7 +76,7 @@ pub(crate) fn show(
                 None => print(&watched, &look),
             }
             if watched.is_interruption.load(Ordering::Acquire)
-                && let Some(text) = look(Kind::Last)
+                && let Some(text) = look(LineStyle::Last)
             {
                 warn(&format!("interrupted in {text}"));
             }
@@ -153,9 +153,9 @@ fn new_bar() -> ProgressBar {
     }
 }
 
-fn draw(bar: &ProgressBar, end: &End, look: &dyn Fn(Kind) -> Option<String>) {
+fn draw(bar: &ProgressBar, end: &End, look: &dyn Fn(LineStyle) -> Option<String>) {
     while !end.is_wanted.load(Ordering::Acquire) {
-        if let Some(text) = look(Kind::Bar) {
+        if let Some(text) = look(LineStyle::Bar) {
             bar.set_message(text);
         }
         thread::park_timeout(INTERVAL);
@@ -163,11 +163,11 @@ fn draw(bar: &ProgressBar, end: &End, look: &dyn Fn(Kind) -> Option<String>) {
     bar.finish_and_clear();
 }
 
-fn print(end: &End, look: &dyn Fn(Kind) -> Option<String>) {
+fn print(end: &End, look: &dyn Fn(LineStyle) -> Option<String>) {
     let mut last = Instant::now();
     while !end.is_wanted.load(Ordering::Acquire) {
         // Also when nothing is printed: the rate follows from many looks.
-        let line = look(Kind::Plain);
+        let line = look(LineStyle::Plain);
         if let Some(text) = line.filter(|_| last.elapsed() >= PLAIN_INTERVAL) {
             last = Instant::now();
             warn(&text);

@@ -23,7 +23,7 @@ use std::io::{self, Write};
 use lz4_flex::block::{compress_into, get_maximum_output_size};
 
 use crate::error::Result;
-use crate::exchange::frame::{FrameKind, HEADER, Header, MOST_DECODED, NOWHERE};
+use crate::exchange::frame::{FrameHeader, FrameKind, HEADER, MOST_DECODED, NOWHERE};
 use crate::exchange::totals::{BucketTotals, ENTRY, Trailer};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
@@ -113,7 +113,7 @@ impl<'s> Sender<'s> {
             .into_iter()
             .map(|totals| totals.into_inner().unwrap_or_else(PoisonError::into_inner))
             .collect();
-        let header = Header {
+        let header = FrameHeader {
             job: self.stamp.job,
             shard: self.stamp.shard,
             side: self.stamp.side,
@@ -153,7 +153,7 @@ impl BlockSink for Sender<'_> {
         let [first, second] = content.payload;
         let decoded_bytes = (first.len() + second.len()) as u64;
         let mut totals = lock(&self.totals[content.bucket as usize]);
-        let mut header = Header {
+        let mut header = FrameHeader {
             job: self.stamp.job,
             shard: self.stamp.shard,
             side: self.stamp.side,

@@ -22,7 +22,7 @@
 //!
 //! *Cost:* the entries of a shard: 56 bytes for each bucket.
 
-use crate::exchange::frame::{Header, NOWHERE, array};
+use crate::exchange::frame::{FrameHeader, NOWHERE, array};
 use crate::sys::checksum;
 
 /// The bytes of an entry.
@@ -64,7 +64,7 @@ impl Default for BucketTotals {
 
 impl BucketTotals {
     /// Counts a frame of lines.
-    pub(crate) fn count(&mut self, header: &Header) {
+    pub(crate) fn count(&mut self, header: &FrameHeader) {
         self.add(&Self {
             frames: 1,
             lines: u64::from(header.records),

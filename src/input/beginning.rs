@@ -9,7 +9,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::decode::compressed::{Front, recognise};
+use crate::decode::compressed::{Signature, recognise};
 use crate::error::Error;
 use crate::notice::Foreign;
 
@@ -102,7 +102,7 @@ impl Beginning<'_> {
             .or_else(|| hadoop_snappy(bytes))
             .or_else(|| zlib(bytes));
         let found = found.or_else(|| {
-            matches!(recognise(bytes, false), Front::Frame(_)).then_some(Foreign::Compressed)
+            matches!(recognise(bytes, false), Signature::Frame(_)).then_some(Foreign::Compressed)
         });
         let found = match found {
             Some(Foreign::Compressed) if self.decodes => Some(Foreign::CompressedTwice),

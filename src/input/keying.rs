@@ -15,7 +15,9 @@ use crate::input::front::{Front, front_of_part, front_of_stream};
 use crate::input::parts::Parts;
 use crate::lines::LineFormat;
 use crate::notice::Foreign;
-use crate::record::{BYTE_ORDER_MARK, BadRecords, Columns, Header, Key, Keys, PassedOver, Syntax};
+use crate::record::{
+    BYTE_ORDER_MARK, BadRecords, Columns, HeaderRecord, Key, Keys, PassedOver, Syntax,
+};
 
 /// The rules by which the lines of an input are records.
 #[derive(Debug)]
@@ -29,7 +31,7 @@ pub(crate) struct Keying {
     /// True if a byte order mark at the start of a text is no part of its first record.
     drops_marks: bool,
     /// The header of the first file that has one, and the number of that file.
-    header: Option<(Header, usize)>,
+    header: Option<(HeaderRecord, usize)>,
     /// The names of its fields, by the rules for comparing keys.
     names: Vec<Vec<u8>>,
     /// The number of a file whose header has other names, or in another order.
@@ -66,9 +68,9 @@ impl Keying {
         };
         let mut keying = Self::new(keys);
         for part in 0..parts.all().len() {
-            if let Some(table) = parts.all()[part].form.table() {
+            if let Some(table) = parts.all()[part].format.table() {
                 let columns = Columns::of_table(keys, number, table.columns());
-                let header = table.header().map(|names| Header {
+                let header = table.header().map(|names| HeaderRecord {
                     record: names.to_vec(),
                 });
                 let bytes = table.header().map_or(0, |names| names.len() as u64 + 1);
@@ -290,14 +292,14 @@ impl Keying {
 
 /// The records of an input.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(super) struct RecordRules {
     /// The rules by which its lines are records; `None` where each line is its own key.
     pub(super) keying: Option<Keying>,
     /// True if records are kept whole; else only their keys are.
     pub(super) are_kept: bool,
 }
 
-impl Records {
+impl RecordRules {
     /// Lets passes keep records whole, where lines are records. Messages call a file by the `name` of its number.
     ///
     /// # Errors

@@ -11,7 +11,7 @@
 //! | Parquet | row groups with 65,536 rows or more |
 
 use crate::decode::compressed::border_after;
-use crate::decode::form::Form;
+use crate::decode::file_format::FileFormat;
 use crate::decode::io_error::unreadable;
 use crate::error::Result;
 use crate::input::parts::Parts;
@@ -106,13 +106,13 @@ impl<'a> Pieces<'a> {
     /// Finds the end of the piece that begins at `start` of a file.
     fn end(&self, part: usize, start: u64) -> Result<Option<u64>> {
         let about = &self.parts.all()[part];
-        match (&about.form, self.cuts) {
-            (Form::Compressed(decoding), Cuts::All) if decoding.pieces > 1 => {
+        match (&about.format, self.cuts) {
+            (FileFormat::Compressed(decoding), Cuts::All) if decoding.pieces > 1 => {
                 let file = self.parts.open(part)?;
                 let border = border_after(&file, start, about.state.size);
                 border.map_err(|error| unreadable(self.parts.name(part), error))
             }
-            (Form::Table(table), Cuts::All | Cuts::Rows) => Ok(table.piece_end(start)),
+            (FileFormat::Table(table), Cuts::All | Cuts::Rows) => Ok(table.piece_end(start)),
             _ => Ok(None),
         }
     }

@@ -21,13 +21,13 @@ pub(super) const BYTES: usize = 256 << 10;
 
 /// A buffer and how much of it is filled. A mapping, because direct writing needs it aligned.
 #[derive(Debug)]
-pub(super) struct Piece {
+pub(super) struct WriteBuffer {
     pub(super) buffer: MmapMut,
     /// Bytes in use from the start: 0 to [`BYTES`].
     pub(super) filled: usize,
 }
 
-impl Piece {
+impl WriteBuffer {
     /// Makes an empty one. It is not reserved from the budget, because it does not grow with the input.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self {
@@ -64,7 +64,7 @@ impl Target {
     ///
     /// While writing is direct, whole pages are written directly. A file system that refuses that, and the rest
     /// of a page, make it write through the page cache from then on: the offset is no longer aligned.
-    pub(super) fn write(&self, piece: &mut Piece, offset: Option<u64>) -> io::Result<()> {
+    pub(super) fn write(&self, piece: &mut WriteBuffer, offset: Option<u64>) -> io::Result<()> {
         let bytes = mem::take(&mut piece.filled);
         let whole_pages = bytes & !(PAGE as usize - 1);
         let mut written = 0;

@@ -35,7 +35,7 @@ use std::io::{self, Write};
 use std::mem;
 use std::sync::Arc;
 
-use crate::output::target::{BYTES, Piece, Target};
+use crate::output::target::{BYTES, Target, WriteBuffer};
 use crate::output::threads::{MOST_THREADS, WritingThreads, failed_before};
 
 /// A buffered writer into the file of a result. Flush it: what is in the buffer when it is dropped
@@ -43,7 +43,7 @@ use crate::output::threads::{MOST_THREADS, WritingThreads, failed_before};
 #[derive(Debug)]
 pub struct OutputWriter {
     /// The buffer for the next bytes. Behind everything that the threads have.
-    filling: Piece,
+    filling: WriteBuffer,
     target: Arc<Target>,
     /// The offset of `filling` in the file; `None` if the file has no offsets, as a pipe. A multiple of the page size
     /// while the target is written directly.
@@ -81,7 +81,7 @@ impl OutputWriter {
 
     fn new(target: Target, offset: Option<u64>) -> io::Result<Self> {
         Ok(Self {
-            filling: Piece::new()?,
+            filling: WriteBuffer::new()?,
             target: Arc::new(target),
             offset,
             drain: Drain::Idle,

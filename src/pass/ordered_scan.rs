@@ -49,14 +49,14 @@ pub(crate) trait OrderedWorker {
 
 /// The output of an ordered scan. Several scans may write to one, one after the other.
 pub(crate) struct OrderedOutput<'w> {
-    state: Mutex<State<'w>>,
+    state: Mutex<OutputState<'w>>,
     /// The signal that `ticket` has changed.
     ticket_changed: Condvar,
     /// The name of the output in messages: a path, or "standard output".
     target: String,
 }
 
-struct State<'w> {
+struct OutputState<'w> {
     writer: &'w mut (dyn Write + Send),
     /// The number of the chunk that may be written about: all before it are complete.
     ticket: u64,
@@ -65,7 +65,7 @@ struct State<'w> {
     is_awaited: bool,
 }
 
-impl State<'_> {
+impl OutputState<'_> {
     /// Hands what was written to the system, if somebody may be waiting for it.
     fn flush_if_awaited(&mut self) -> io::Result<()> {
         if self.is_awaited {
@@ -80,7 +80,7 @@ impl<'w> OrderedOutput<'w> {
     /// Writes to `writer`, which messages call `target`.
     pub(crate) fn new(writer: &'w mut (dyn Write + Send), target: &str) -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(OutputState {
                 writer,
                 ticket: 0,
                 is_awaited: false,
@@ -90,7 +90,7 @@ impl<'w> OrderedOutput<'w> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<'w>> {
+    fn lock(&self) -> MutexGuard<'_, OutputState<'w>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -107,7 +107,11 @@ impl<'w> OrderedOutput<'w> {
     ///
     /// # Errors
     /// When another thread has failed: the ticket might never come up.
-    fn at_ticket(&self, number: u64, failure: &FirstFailure) -> Result<MutexGuard<'_, State<'w>>> {
+    fn at_ticket(
+        &self,
+        number: u64,
+        failure: &FirstFailure,
+    ) -> Result<MutexGuard<'_, OutputState<'w>>> {
         let mut state = self.lock();
         while state.ticket != number {
             // The worker that has the ticket may have ended.

@@ -26,7 +26,7 @@ use std::path::Path;
 
 use crate::batch::{Ordinals, Scratch, for_each_batch};
 use crate::error::{Error, Result};
-use crate::exchange::frame::{Header, MOST_DECODED};
+use crate::exchange::frame::{FrameHeader, MOST_DECODED};
 use crate::exchange::totals::BucketTotals;
 use crate::exchange::{Frame, Frames, bad_frames};
 use crate::memory::buffer::Buffer;
@@ -34,7 +34,7 @@ use crate::pass::spill::ToBuckets;
 use crate::reading::failure::LocatedFailure;
 use crate::reading::long_lines::LongLines;
 use crate::run::{Phase, Run};
-use crate::spill::block::Records;
+use crate::spill::block::BlockRecords;
 use crate::spill::writer::BucketWriter;
 use crate::sys::belt::{Belt, Filled, Producer};
 use crate::sys::sync::{Mutex, PoisonError};
@@ -199,8 +199,13 @@ impl Reader<'_> {
 
 impl Expected {
     /// Refuses a frame, at a location in its source, that cannot be received after those before it.
-    fn check(&self, header: &Header, received: &Received, location: (&Path, u64)) -> Result<()> {
-        let Header {
+    fn check(
+        &self,
+        header: &FrameHeader,
+        received: &Received,
+        location: (&Path, u64),
+    ) -> Result<()> {
+        let FrameHeader {
             job, side, bucket, ..
         } = *header;
         let refuse = |what: String, advice: &str| {
@@ -248,7 +253,7 @@ fn what_is_wrong(frame: &Frame, (name, offset): (&Path, u64), refusal: Error) ->
 
 impl Received {
     /// Counts what the header of an accepted frame says. Its content is compared with that by the workers.
-    fn count(&mut self, header: &Header) {
+    fn count(&mut self, header: &FrameHeader) {
         self.job = Some(header.job);
         self.buckets.insert(header.bucket);
         self.sides[header.side as usize - 1].count(header);
@@ -280,7 +285,7 @@ impl Worker<'_> {
         self.to_buckets.turn_to(frame.header.side - 1, self.sides);
         let to_buckets = &mut self.to_buckets;
         let appended = for_each_batch(
-            Records(payload),
+            BlockRecords(payload),
             Ordinals::None,
             None,
             &self.run.hasher,

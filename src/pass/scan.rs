@@ -26,7 +26,7 @@
 use crate::batch::Scratch;
 use crate::error::Result;
 use crate::input::Input;
-use crate::input::supply::PieceOpening;
+use crate::input::byte_reader::PieceOpening;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::pass::scan_state::ScanState;

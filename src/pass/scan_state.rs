@@ -41,7 +41,7 @@ pub(crate) trait Worker {
 
 /// The counts of what all threads of a scan have read together.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Counts {
+pub(super) struct ScanCounts {
     /// Lines that workers went through, records without a key included.
     lines: u64,
     /// Bytes of these lines, with their terminators; of a compressed file, those that were decoded.
@@ -54,7 +54,7 @@ pub(super) struct Counts {
     first_bad: Option<(Bad, usize)>,
 }
 
-impl Counts {
+impl ScanCounts {
     /// Compares what was read with the size of the file, and lets the input note it.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ pub(super) struct ScanState<'a> {
     bad_records: AtomicU64,
     /// Blank lines and comments.
     passed_over: AtomicU64,
-    /// The first bad record, as in [`Counts`].
+    /// The first bad record, as in [`ScanCounts`].
     first_bad: OnceLock<(Bad, usize)>,
 }
 
@@ -131,8 +131,8 @@ impl<'a> ScanState<'a> {
     }
 
     /// Returns what was counted.
-    pub(super) fn finish(self) -> Counts {
-        Counts {
+    pub(super) fn finish(self) -> ScanCounts {
+        ScanCounts {
             lines: self.lines.into_inner(),
             bytes: self.bytes.into_inner(),
             bad_records: self.bad_records.into_inner(),

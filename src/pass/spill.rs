@@ -125,7 +125,7 @@ pub(crate) fn spill(
         block_sink,
     } = screening;
     let phase = run.input_phase("spill", input);
-    let counts = Counts::default();
+    let counts = SpillCounts::default();
     let updater = feed.map(Filter::updater);
     let rules = FillRules {
         space: run.space,
@@ -165,14 +165,14 @@ pub(crate) fn spill(
 
 /// The counts of the lines of an input.
 #[derive(Debug, Default)]
-struct Counts {
+struct SpillCounts {
     /// Lines that were let through.
     passed: AtomicU64,
     /// Those of them that are in their bucket already.
     repeats: AtomicU64,
 }
 
-impl Counts {
+impl SpillCounts {
     /// Checks that every line that was let through, all of them without a filter, is in a bucket.
     ///
     /// The readers have compared the bytes with the size of the file, so this closes the last gap: a line that
@@ -218,7 +218,7 @@ struct SpillWorker<'a, 'f, 's> {
     scatter: Scatter,
     to_buckets: ToBuckets<'a>,
     /// The counts, shared by all workers.
-    counts: &'a Counts,
+    counts: &'a SpillCounts,
 }
 
 impl Worker for SpillWorker<'_, '_, '_> {

@@ -11,7 +11,7 @@
 use serde::Serialize;
 
 use crate::batch::ORDINAL_BYTES;
-use crate::plan::job::Extent;
+use crate::plan::job::DataSize;
 use crate::plan::layout::Layout;
 use crate::plan::sizes::SizedJob;
 use crate::plan::{Costs, Strategy};
@@ -82,7 +82,7 @@ fn ordinal_bytes(sized: &SizedJob, spilled: u64) -> u64 {
 }
 
 /// Estimates the answer, as far as it can be known before the run.
-fn answer(sized: &SizedJob) -> Extent {
+fn answer(sized: &SizedJob) -> DataSize {
     let sizes = &sized.sizes;
     if sized.rule().in_first() {
         sizes.build.part(1.0 - sizes.common_share)

@@ -15,10 +15,10 @@ use std::sync::OnceLock;
 use crate::decode::compressed::SOURCE_BYTES;
 use crate::error::{Error, Result};
 use crate::input::Input;
+use crate::input::byte_reader::{ByteReader, PieceOpening};
 use crate::input::keying::{Keying, Taken};
 use crate::input::parts::Parts;
 use crate::input::pieces::Piece;
-use crate::input::supply::{PieceOpening, Supply};
 use crate::reading::location::Location;
 use crate::record::MOST_HEADER_BYTES;
 use crate::sys::first_error::FirstFailure;
@@ -108,10 +108,10 @@ fn lines_before(
     offset: u64,
     opening: &PieceOpening<'_>,
 ) -> Result<u64> {
-    let mut supply = Supply::of_part(parts, part, opening.stop, &opening.budget)?;
+    let mut reader = ByteReader::of_part(parts, part, opening.stop, &opening.budget)?;
     let (mut buffer, mut left, mut lines) = (vec![0; MOST_HEADER_BYTES], offset, 0);
     while left > 0 {
-        let filled = supply.fill(&mut buffer)?;
+        let filled = reader.fill(&mut buffer)?;
         let before = left.min(filled.bytes as u64) as usize;
         lines += memchr::memchr_iter(opening.terminator, &buffer[..before]).count() as u64;
         left -= before as u64;
@@ -125,14 +125,14 @@ fn lines_before(
 /// Counts the decoded bytes of a file before the piece that has `location`: the file is decoded up to there.
 ///
 /// # Errors
-/// As [`Parts::open`] and [`Supply::fill`].
+/// As [`Parts::open`] and [`ByteReader::fill`].
 fn bytes_before(parts: &Parts, location: Location, opening: &PieceOpening<'_>) -> Result<u64> {
     if location.piece_start == 0 {
         return Ok(0);
     }
     let piece = Piece::before(location.part, location.piece_start);
-    let mut supply = Supply::of_piece(parts, piece, opening)?;
+    let mut reader = ByteReader::of_piece(parts, piece, opening)?;
     let mut buffer = vec![0; SOURCE_BYTES as usize];
-    while !supply.fill(&mut buffer)?.is_ended {}
-    Ok(supply.given_bytes())
+    while !reader.fill(&mut buffer)?.is_ended {}
+    Ok(reader.given_bytes())
 }

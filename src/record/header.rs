@@ -20,12 +20,12 @@ pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The first record of a file, which names its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct HeaderRecord {
     /// The record as it stands in the file, without its terminator.
     pub(crate) record: Vec<u8>,
 }
 
-impl Header {
+impl HeaderRecord {
     /// Returns the fields: the record without a CR at its end and a byte order mark before it.
     pub(crate) fn fields(&self) -> &[u8] {
         let record = self.record.strip_suffix(b"\r").unwrap_or(&self.record);
@@ -73,7 +73,7 @@ impl Keys {
     pub(crate) fn columns(
         &self,
         number: u32,
-        header: Option<&Header>,
+        header: Option<&HeaderRecord>,
         path: &Path,
     ) -> Result<Columns> {
         // The fields are those of Parquet files.
@@ -121,7 +121,7 @@ impl Keys {
         &self,
         name: &str,
         names: &[Vec<u8>],
-        header: &Header,
+        header: &HeaderRecord,
         path: &Path,
     ) -> Result<u32> {
         let mut ways = names_to_try(self, name).into_iter();
@@ -170,7 +170,7 @@ fn names_to_try<'k>(keys: &'k Keys, name: &'k str) -> [IsMeant<'k>; 3] {
 }
 
 /// Makes the error for a name that the header has not.
-fn not_found(name: &str, names: &[Vec<u8>], header: &Header, path: &Path) -> Error {
+fn not_found(name: &str, names: &[Vec<u8>], header: &HeaderRecord, path: &Path) -> Error {
     if let Some(noted) = header.noted_delimiter() {
         return Error::usage(
             format!(

@@ -38,7 +38,7 @@ pub(crate) use csv::Closing;
 pub use csv::Dialect;
 pub use field::Field;
 pub use form::{Joined, KeyForm};
-pub(crate) use header::{BYTE_ORDER_MARK, Header, MOST_HEADER_BYTES, noted_delimiter};
+pub(crate) use header::{BYTE_ORDER_MARK, HeaderRecord, MOST_HEADER_BYTES, noted_delimiter};
 #[cfg(feature = "parquet")]
 pub(crate) use header::{MOST_SHOWN, shown as shown_names};
 pub(crate) use passed_over_lines::PassedOver;

@@ -216,9 +216,9 @@ pub(crate) fn take_length(bytes: &[u8]) -> Option<(usize, usize)> {
 /// It ends early where the payload is malformed. It cannot report that, so its user compares the number of
 /// lines with the number of records in the header.
 #[derive(Debug)]
-pub(crate) struct Records<'a>(pub(crate) &'a [u8]);
+pub(crate) struct BlockRecords<'a>(pub(crate) &'a [u8]);
 
-impl<'a> Iterator for Records<'a> {
+impl<'a> Iterator for BlockRecords<'a> {
     type Item = &'a [u8];
 
     #[inline]
@@ -264,7 +264,7 @@ mod tests {
         block.resize(block.len() + 500, 0);
         let info = check(&block, &ADDRESS).unwrap();
         assert_eq!((info.kind, info.records), (BlockKind::Records, 4));
-        let back: Vec<&[u8]> = Records(&block[HEADER..HEADER + info.payload_bytes]).collect();
+        let back: Vec<&[u8]> = BlockRecords(&block[HEADER..HEADER + info.payload_bytes]).collect();
         assert_eq!(back, lines);
     }
 

@@ -33,7 +33,7 @@ pub(crate) const MOST_LOADERS: usize = 16;
 
 /// A part of a temporary file.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct FileRange {
     pub(crate) file: SpillPath,
     /// The offset at which it begins, in bytes; a multiple of `block_bytes`.
     pub(crate) offset: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Part {
     pub(crate) block_bytes: u64,
 }
 
-impl Part {
+impl FileRange {
     /// Counts its blocks, the last one included, which may be short.
     pub(crate) fn blocks(&self) -> u64 {
         (self.bytes as u64).div_ceil(self.block_bytes)
@@ -53,7 +53,7 @@ impl Part {
 /// A request: the part, and the buffer into which it is loaded, from its start.
 #[derive(Debug)]
 struct Load {
-    part: Part,
+    part: FileRange,
     buffer: Buffer,
     answer: Sender<Loaded>,
 }
@@ -116,7 +116,7 @@ impl LoadQueue {
     ///
     /// # Errors
     /// [`Error::Interrupted`] when no thread serves the queue: the first could not be started, or all have panicked.
-    pub(crate) fn ask(&self, part: Part, buffer: Buffer) -> Result<Pending> {
+    pub(crate) fn ask(&self, part: FileRange, buffer: Buffer) -> Result<Pending> {
         let (answer, loaded) = bounded(1);
         let load = Load {
             part,
@@ -151,7 +151,7 @@ mod tests {
         let file = space.new_path("test");
         let blocks = |bytes: usize| {
             let file = file.as_ref().ok()?.clone();
-            let part = Part {
+            let part = FileRange {
                 file,
                 offset: 0,
                 bytes,

@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
-use crate::spill::block::{self, Address, BlockInfo, BlockKind, HEADER, Records};
+use crate::spill::block::{self, Address, BlockInfo, BlockKind, BlockRecords, HEADER};
 use crate::spill::bucket::{Bucket, FIRST_HELD};
 use crate::spill::loader::Loader;
 use crate::spill::loads::{LoadQueue, MOST_LOADERS};
@@ -172,7 +172,7 @@ impl ContentReader {
         state.add(&info);
         let payload = &bytes[HEADER..HEADER + info.payload_bytes];
         if info.kind == BlockKind::Records {
-            return self.hand_over(Records(payload), bucket, state, work);
+            return self.hand_over(BlockRecords(payload), bucket, state, work);
         }
         // Between the pieces of a line there is no other block of the bucket: the line was appended under one
         // lock, and its pieces are all in the file.

@@ -20,10 +20,10 @@ use crate::plan::Again;
 use crate::plan::revision::SurvivorSample;
 use crate::plan::steps::{At, List, Question, Slot, Step, screened_build, set_tail};
 use crate::run::Run;
-use crate::strategy::slots::{Kind, distinct};
-use crate::strategy::state::State;
+use crate::strategy::slots::{HeldKind, distinct};
+use crate::strategy::state::StepState;
 
-impl State<'_> {
+impl StepState<'_> {
     /// Decides how the run goes on. `None`: with the steps that are still to come; else with these in their place.
     ///
     /// # Errors
@@ -162,7 +162,7 @@ impl State<'_> {
 
     /// Describes what the second filter, now complete, shows of lines that come again.
     fn about_again(&self) -> Option<Again> {
-        let Kind::Filter(again) = &self.slots.find(Slot::SECOND)?.kind else {
+        let HeldKind::Filter(again) = &self.slots.find(Slot::SECOND)?.kind else {
             return None;
         };
         Some(Again {
@@ -199,8 +199,8 @@ impl State<'_> {
     /// Finds the filter of the first input.
     fn first_filter(&self) -> Option<&Filter> {
         match &self.slots.find(Slot::FIRST)?.kind {
-            Kind::Filter(filter) => Some(filter),
-            Kind::Stored(_) | Kind::Addresses(_) => None,
+            HeldKind::Filter(filter) => Some(filter),
+            HeldKind::Stored(_) | HeldKind::Addresses(_) => None,
         }
     }
 

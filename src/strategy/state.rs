@@ -27,11 +27,11 @@ use crate::run::Run;
 use crate::selection::Sides;
 use crate::spill::pool::BlockPool;
 use crate::strategy::accuracy::FilterAccuracy;
-use crate::strategy::slots::{Held, Kind, Slots, StoredFilters};
+use crate::strategy::slots::{Held, HeldKind, Slots, StoredFilters};
 use crate::strategy::survivor_filter::filter_if_it_pays;
 
 /// The state between two steps.
-pub(super) struct State<'a> {
+pub(super) struct StepState<'a> {
     pub(super) plan: &'a Plan,
     pub(super) inputs: &'a [Input],
     pub(super) filters: StoredFilters<'a>,
@@ -55,7 +55,7 @@ struct Store {
     fpr: f64,
 }
 
-impl<'a> State<'a> {
+impl<'a> StepState<'a> {
     /// Makes the state before the first step: with the stored filter, if there is one.
     ///
     /// # Errors
@@ -114,11 +114,11 @@ impl<'a> State<'a> {
             Step::Collect { at, through, into } => {
                 let set = self.slots.take_addresses(run, into)?;
                 let common = through.and_then(|slot| match &self.slots.find(slot)?.kind {
-                    Kind::Addresses(set) => Some(set),
-                    Kind::Filter(_) | Kind::Stored(_) => None,
+                    HeldKind::Addresses(set) => Some(set),
+                    HeldKind::Filter(_) | HeldKind::Stored(_) => None,
                 });
                 collect(run, &self.inputs[at as usize], common, &set)?;
-                self.slots.put(into, Kind::Addresses(set));
+                self.slots.put(into, HeldKind::Addresses(set));
                 Ok(())
             }
             Step::Tell { at, slot, has } => {
@@ -151,11 +151,11 @@ impl<'a> State<'a> {
             Seen::Again(slot) => {
                 let mut again = self.slots.take_filter(run, slot)?;
                 filter_again(run, input, &mut filter, &mut again)?;
-                self.slots.put(slot, Kind::Filter(again));
+                self.slots.put(slot, HeldKind::Filter(again));
             }
             Seen::NewIsWritten => write_new(run, input, &mut filter, out)?,
         }
-        self.slots.put(into, Kind::Filter(filter));
+        self.slots.put(into, HeldKind::Filter(filter));
         Ok(())
     }
 
@@ -201,7 +201,7 @@ impl<'a> State<'a> {
         }
         self.stores.push(Store { at, spilled, fpr });
         if let Some((slot, fed)) = feed.zip(fed) {
-            self.slots.put(slot, Kind::Filter(fed));
+            self.slots.put(slot, HeldKind::Filter(fed));
         }
         Ok(())
     }
@@ -228,7 +228,7 @@ impl<'a> State<'a> {
         let (input, next) = (&self.inputs[of as usize], &self.inputs[before as usize]);
         let built = filter_if_it_pays(run, &store.spilled, store.fpr, input, next)?;
         if let Some(filter) = built {
-            self.slots.put(into, Kind::Filter(filter));
+            self.slots.put(into, HeldKind::Filter(filter));
         }
         Ok(())
     }
@@ -253,7 +253,7 @@ impl<'a> State<'a> {
         set.insert(run, input, side, screen.zip(feed.as_mut()))?;
         self.set = Some(set);
         if let Some(((_, slot), feed)) = filters.zip(feed) {
-            self.slots.put(slot, Kind::Filter(feed));
+            self.slots.put(slot, HeldKind::Filter(feed));
         }
         Ok(())
     }
@@ -333,7 +333,7 @@ impl<'a> State<'a> {
     fn complete(&mut self, index: usize) -> Result<()> {
         let held = &mut self.slots.held[index];
         held.is_complete = true;
-        let Kind::Filter(filter) = &mut held.kind else {
+        let HeldKind::Filter(filter) = &mut held.kind else {
             return Ok(());
         };
         held.fpr = filter.occupancy_sampled().fpr;

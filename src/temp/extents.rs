@@ -30,12 +30,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) struct Extents {
     /// The directory where the file begins, and which has everything that is not in the list.
     first_directory: usize,
-    parts: Mutex<Parts>,
+    parts: Mutex<ExtentList>,
 }
 
 /// The list behind the lock. It is never locked during I/O.
 #[derive(Debug)]
-struct Parts {
+struct ExtentList {
     /// The directory where the next write is tried first.
     latest: usize,
     /// Parts that are not in the first directory, sorted by offset. They do not overlap.
@@ -57,7 +57,7 @@ impl Extents {
     pub(super) fn new(first_directory: usize) -> Self {
         Self {
             first_directory,
-            parts: Mutex::new(Parts {
+            parts: Mutex::new(ExtentList {
                 latest: first_directory,
                 elsewhere: Vec::new(),
             }),
@@ -130,7 +130,7 @@ impl Extents {
         directories
     }
 
-    fn lock(&self) -> MutexGuard<'_, Parts> {
+    fn lock(&self) -> MutexGuard<'_, ExtentList> {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,13 +14,13 @@ use super::print::{json, print};
 use super::progress::Reporter;
 use super::screen::warn;
 use super::settings::{as_typed, plan_as_typed};
-use super::sides::Purpose;
+use super::sides::SidesPurpose;
 use crate::cli::numbers;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
     let selection = arguments.selection()?;
-    let purpose = Purpose {
+    let purpose = SidesPurpose {
         least: match arguments.filters.filter {
             Some(_) => 1,
             None => selection.least_sides(),

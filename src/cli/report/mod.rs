@@ -28,7 +28,7 @@ use std::sync::Arc;
 use outset::compare::Plans;
 use outset::{Error, Interrupt, Observer, OutputFile, Overlaps, Result, Stats};
 
-use super::compare::Report;
+use super::compare::ComparisonReport;
 use super::origin::Origin;
 use recording::{Both, Recorded, Recorder};
 
@@ -100,7 +100,7 @@ impl Page {
     /// [`Error::Output`] where the file cannot be written.
     pub(crate) fn fill_comparison(
         &mut self,
-        report: &Report<'_>,
+        report: &ComparisonReport<'_>,
         outlook: (&[Plans], &[(u64, f64)]),
         origin: &Origin,
     ) -> Result<()> {

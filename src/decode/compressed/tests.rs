@@ -44,7 +44,7 @@ fn decode_in(memory_bytes: u64, file: &[u8]) -> Result<Vec<u8>, Error> {
     let budget = MemoryBudget::new(memory_bytes, 0);
     let go_on = || Ok(());
     let stream = StoppableStream::new(opened, &go_on);
-    let source = Source::new(stream, named.path(), &budget, &[], false)?;
+    let source = CompressedSource::new(stream, named.path(), &budget, &[], false)?;
     let mut decoder = Decoder::new(source, &budget);
     let (mut decoded, mut buffer) = (Vec::new(), vec![0; 10_000]);
     loop {

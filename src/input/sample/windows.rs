@@ -11,8 +11,8 @@ use std::os::unix::fs::FileExt;
 use crate::decode::io_error::unreadable;
 use crate::error::Result;
 use crate::input::Input;
+use crate::input::byte_reader::ByteReader;
 use crate::input::parts::{Part, Parts};
-use crate::input::supply::Supply;
 use crate::lines::{LineFormat, Lines};
 use crate::memory::budget::MemoryBudget;
 
@@ -123,18 +123,18 @@ pub(super) fn for_each_decoded_window(
     let mut buffer = vec![0; bytes as usize];
     for number in 0..wanted {
         let part = number * files / wanted;
-        let Part { state, form, .. } = &parts.all()[part];
-        if form
+        let Part { state, format, .. } = &parts.all()[part];
+        if format
             .decoding()
             .is_some_and(|decoding| decoding.memory_bytes > memory_bytes)
         {
             continue;
         }
         let budget = MemoryBudget::new(memory_bytes, 0);
-        let mut supply = Supply::of_part(parts, part, stop, &budget)?;
+        let mut reader = ByteReader::of_part(parts, part, stop, &budget)?;
         let of_file = count.div_ceil(wanted as u64);
-        decoded += front_windows(&mut supply, part, of_file, &mut buffer, &mut look)?;
-        let read = supply.taken_bytes();
+        decoded += front_windows(&mut reader, part, of_file, &mut buffer, &mut look)?;
+        let read = reader.taken_bytes();
         taken += read.map_or(state.size, |read| read.min(state.size));
     }
     let size = parts.bytes();
@@ -147,7 +147,7 @@ pub(super) fn for_each_decoded_window(
 
 /// Goes through the first `count` windows of the file with the number `part`; returns their bytes.
 fn front_windows(
-    supply: &mut Supply<'_>,
+    reader: &mut ByteReader<'_>,
     part: usize,
     count: u64,
     buffer: &mut [u8],
@@ -155,7 +155,7 @@ fn front_windows(
 ) -> Result<u64> {
     let mut offset = 0;
     for number in 1..=count {
-        let filled = supply.fill(buffer)?;
+        let filled = reader.fill(buffer)?;
         let bytes = &buffer[..filled.bytes];
         // The end may show only after the last bytes.
         if !bytes.is_empty() {

@@ -46,7 +46,7 @@ pub(crate) use self::sieve::sieve;
 use crate::error::Error;
 use crate::memory::buffer::PAGE;
 use crate::plan::buckets::SLACK;
-use crate::plan::job::{Extent, Job};
+use crate::plan::job::{DataSize, Job};
 use crate::plan::layout::Layout;
 use crate::plan::refusal::too_little;
 use crate::plan::sizes::SizedJob;
@@ -161,7 +161,7 @@ impl Design {
 
     /// Makes the plan of this design, with the reasons against the others.
     pub(crate) fn into_plan(self, sized: &SizedJob, rejected: Vec<Rejected>) -> Plan {
-        let Extent { bytes, lines } = sized.sizes.of_set;
+        let DataSize { bytes, lines } = sized.sizes.of_set;
         let feeds = self.second_filter.is_some();
         let mut plan = Plan {
             build_lines: lines,

@@ -10,7 +10,7 @@ use data_gen::Compression;
 use super::*;
 use crate::decode::request::Opening;
 use crate::error::{Error, Result};
-use crate::input::supply::PieceOpening;
+use crate::input::byte_reader::PieceOpening;
 use crate::input::{Files, Input, Source};
 use crate::interrupt::Interrupt;
 use crate::lines::LineFormat;

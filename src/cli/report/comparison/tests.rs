@@ -54,7 +54,7 @@ fn page_of(selection: Selection, points: &[Point], has_prediction: bool) -> (Str
     let recorded = recorder.finish();
     let mut text = Vec::new();
     page(
-        &Report::new(&found, points.len() > 1),
+        &ComparisonReport::new(&found, points.len() > 1),
         (&plans, &predicted),
         &recorded,
         &Origin::of(SystemTime::now(), &[]),
@@ -199,7 +199,7 @@ fn without_a_rate_the_section_says_so() {
     let mut text = Vec::new();
     let origin = Origin::of(SystemTime::now(), &[]);
     page(
-        &Report::One(&found),
+        &ComparisonReport::One(&found),
         (&[], &[]),
         &recorded,
         &origin,

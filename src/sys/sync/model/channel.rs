@@ -21,12 +21,12 @@ use super::lock::{Condvar, Mutex, MutexGuard};
 
 /// The state that both ends share.
 struct Shared<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<ChannelState<T>>,
     /// Notified whenever a message comes or goes, and when an end is dropped.
     changed: Condvar,
 }
 
-struct State<T> {
+struct ChannelState<T> {
     /// Messages, the oldest first.
     queue: VecDeque<T>,
     /// The most messages at a time.
@@ -41,9 +41,9 @@ impl<T> Shared<T> {
     /// Waits for a change, or for the limit if there is one; the flag says whether the time ran out.
     fn wait<'a>(
         &self,
-        state: MutexGuard<'a, State<T>>,
+        state: MutexGuard<'a, ChannelState<T>>,
         limit: Option<Duration>,
-    ) -> (MutexGuard<'a, State<T>>, bool) {
+    ) -> (MutexGuard<'a, ChannelState<T>>, bool) {
         let Some(limit) = limit else {
             return (self.changed.wait(state), false);
         };
@@ -56,7 +56,7 @@ impl<T> Shared<T> {
 /// receiver, is not modeled.
 pub(crate) fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
     assert!(room > 0, "a queue without room is not modelled");
-    let state = State {
+    let state = ChannelState {
         queue: VecDeque::new(),
         room,
         senders: 1,
