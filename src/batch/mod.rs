@@ -121,7 +121,7 @@ impl Keyed<'_> {
 
 /// A filter, of whatever kind, that lets some lines of a batch through. It must be complete; several threads ask it
 /// at the same time.
-pub(crate) trait Screen: Sync {
+pub(crate) trait Prefilter: Sync {
     /// Lists the indexes of the lines that may have been inserted, in order. `passing` is overwritten.
     ///
     /// # Errors
@@ -153,7 +153,7 @@ impl<'a> Batch<'a> {
     /// overwritten.
     pub(crate) fn passing(
         &self,
-        filter: Option<&dyn Screen>,
+        filter: Option<&dyn Prefilter>,
         passing: &mut Vec<u32>,
     ) -> Result<()> {
         match filter {

@@ -75,7 +75,7 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
     // A pipe has no size before it is read, and that of a compressed file is a guess.
     let has_size = |shape: &InputShape| shape.bytes.is_some() && shape.decoding.is_none();
     let is_known = job.inputs.iter().all(has_size);
-    if plan.strategy() != Strategy::Partition || !is_known || plan.known_bytes > 0 {
+    if plan.strategy() != Strategy::Partition || !is_known || plan.duplicate_cache_bytes > 0 {
         // How much survives a filter, comes through a pipe, or is a repeat, is known only afterwards. Of a run
         // that may fit nothing is refused.
         return Ok(());

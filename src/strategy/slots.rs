@@ -3,7 +3,7 @@
 //! *Owns:* them, from the step that makes one to the last that asks it. *Invariants:* at most two at a time. *Cost:* a
 //! search among two.
 
-use crate::batch::Screen;
+use crate::batch::Prefilter;
 use crate::error::{Error, Result};
 use crate::filter::{AskedFilter, CheckedFilter, Filter, FilterTarget};
 use crate::pass::filter::empty;
@@ -47,7 +47,7 @@ pub(super) enum HeldKind {
 
 impl Held {
     /// Returns the filter, to be asked about any line; `None` for a bitmap.
-    pub(super) fn screen(&self) -> Option<&dyn Screen> {
+    pub(super) fn prefilter(&self) -> Option<&dyn Prefilter> {
         match &self.kind {
             HeldKind::Filter(filter) => Some(filter),
             HeldKind::Stored(filter) => Some(filter),
@@ -61,8 +61,8 @@ impl Held {
     /// The decision is made at the end of a pass, not earlier from a part of it: a file is often
     /// in some order, and what survives of its first per cent says nothing about the rest. Deciding
     /// early would save the insertions of one pass; deciding wrongly costs writing a whole input.
-    pub(super) fn screen_if_useful(&self) -> Option<&dyn Screen> {
-        self.screen().filter(|_| self.fpr <= USELESS_FPR)
+    pub(super) fn prefilter_if_useful(&self) -> Option<&dyn Prefilter> {
+        self.prefilter().filter(|_| self.fpr <= USELESS_FPR)
     }
 }
 

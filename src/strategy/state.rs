@@ -20,7 +20,7 @@ use crate::pass::filter::{empty, filter_again, insert};
 use crate::pass::join::join;
 use crate::pass::negatives::{Refusing, write_absent, write_new};
 use crate::pass::resident_set::ResidentSet;
-use crate::pass::spill::{Refused, Screening, Spilled, spill};
+use crate::pass::spill::{Refused, SpillRequest, Spilled, spill};
 use crate::plan::steps::{At, Lets, Lives, Seen, Slot, Step, Through};
 use crate::plan::{FilterPlan, Plan};
 use crate::run::Run;
@@ -108,7 +108,7 @@ impl<'a> StepState<'a> {
             Step::Ask { at, slot } => {
                 self.slots.make_if_missing(run, slot)?;
                 let (input, rule) = (&self.inputs[at as usize], self.plan.sized.rule());
-                let filter = self.slots.find(slot).and_then(Held::screen);
+                let filter = self.slots.find(slot).and_then(Held::prefilter);
                 filter.map_or(Ok(()), |filter| write_absent(run, input, filter, rule, out))
             }
             Step::Collect { at, through, into } => {
@@ -145,8 +145,8 @@ impl<'a> StepState<'a> {
         let mut filter = self.slots.take_filter(run, into)?;
         match seen {
             Seen::Nothing => {
-                let screen = through.and_then(|slot| self.slots.find(slot)?.screen());
-                insert(run, input, screen, &mut filter)?;
+                let prefilter = through.and_then(|slot| self.slots.find(slot)?.prefilter());
+                insert(run, input, prefilter, &mut filter)?;
             }
             Seen::Again(slot) => {
                 let mut again = self.slots.take_filter(run, slot)?;
@@ -177,24 +177,24 @@ impl<'a> StepState<'a> {
         };
         let asked = through.and_then(|through| self.slots.find(through.slot));
         let lets = through.map(|through| through.lets);
-        let screen = match lets {
-            Some(Lets::Survivors) => asked.and_then(Held::screen_if_useful),
-            _ => asked.and_then(Held::screen),
+        let prefilter = match lets {
+            Some(Lets::Survivors) => asked.and_then(Held::prefilter_if_useful),
+            _ => asked.and_then(Held::prefilter),
         };
-        let refusing = screen.map(Refusing);
+        let refusing = prefilter.map(Refusing);
         let absent = refusing.as_ref().filter(|_| lets == Some(Lets::Absent));
-        let screening = Screening {
-            screen: absent.map_or(screen, |absent| Some(absent)),
+        let request = SpillRequest {
+            prefilter: absent.map_or(prefilter, |absent| Some(absent)),
             feed: fed.as_mut(),
             keeps_repeats: sides.rule().needs_repeats_of(input.sides()),
             cache: self.cache.as_ref().map(|cache| (cache, at as usize)),
             refused: Refused::of(sides, at as usize, out).filter(|_| writes_refused),
             block_sink: None,
         };
-        let spilled = spill(run, pool, input, screening)?;
+        let spilled = spill(run, pool, input, request)?;
         // A filter that was not asked has refused nothing.
         let fpr = asked
-            .filter(|_| screen.is_some())
+            .filter(|_| prefilter.is_some())
             .map_or(1.0, |held| held.fpr);
         if lets == Some(Lets::Answer) {
             self.accuracy.note_passed(input.lines(), spilled.passed);
@@ -249,8 +249,8 @@ impl<'a> StepState<'a> {
             Some(set) => set,
             None => self.new_set(run, shape)?,
         };
-        let screen = filters.and_then(|(through, _)| self.slots.find(through)?.screen());
-        set.insert(run, input, side, screen.zip(feed.as_mut()))?;
+        let prefilter = filters.and_then(|(through, _)| self.slots.find(through)?.prefilter());
+        set.insert(run, input, side, prefilter.zip(feed.as_mut()))?;
         self.set = Some(set);
         if let Some(((_, slot), feed)) = filters.zip(feed) {
             self.slots.put(slot, HeldKind::Filter(feed));
@@ -262,7 +262,7 @@ impl<'a> StepState<'a> {
     fn new_set(&self, run: &Run<'_>, second: Option<FilterPlan>) -> Result<ResidentSet> {
         let (rule, line_bytes) = (self.plan.sized.rule(), self.plan.build_line_bytes);
         match second {
-            Some(shape) => ResidentSet::screened(run, rule, shape.keys, line_bytes),
+            Some(shape) => ResidentSet::prefiltered(run, rule, shape.keys, line_bytes),
             None => ResidentSet::new(run, rule, self.plan.build_lines, line_bytes),
         }
     }
@@ -277,8 +277,9 @@ impl<'a> StepState<'a> {
         let input = |at: At| &self.inputs[at as usize];
         match step {
             Step::Mark { at, side, through } => {
-                let screen = through.and_then(|slot| self.slots.find(slot)?.screen_if_useful());
-                set.mark(run, input(at), side, screen, out)?;
+                let prefilter =
+                    through.and_then(|slot| self.slots.find(slot)?.prefilter_if_useful());
+                set.mark(run, input(at), side, prefilter, out)?;
             }
             Step::LookUp { at, rank } => set.look_up(run, input(at), rank, out)?,
             _ => set.write(out)?,

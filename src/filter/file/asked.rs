@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-use crate::batch::{Batch, Screen};
+use crate::batch::{Batch, Prefilter};
 use crate::decode::io_error::unreadable;
 use crate::error::{Error, Result};
 use crate::filter::file::CheckedFilter;
@@ -81,7 +81,7 @@ impl AskedFilter {
     }
 }
 
-impl Screen for AskedFilter {
+impl Prefilter for AskedFilter {
     fn passing(&self, batch: Batch<'_>, passing: &mut Vec<u32>) -> Result<()> {
         match &self.backing {
             Backing::Mapped(filter) => {

@@ -85,7 +85,7 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
     let filters = set_filters(sized, beside_filters, uses_bitmap);
     let list = match filters {
         _ if uses_bitmap => List::Bitmaps,
-        Some(_) => List::ScreenedSet,
+        Some(_) => List::PrefilteredSet,
         None => List::Set,
     };
     let mut design = Design::new(sized, Strategy::Memory, list, layout);

@@ -168,7 +168,7 @@ impl Design {
             build_line_bytes: bytes / lines.max(1),
             phases: Vec::new(),
             ordering: self.ordering,
-            known_bytes: self.layout.pool.known_bytes,
+            duplicate_cache_bytes: self.layout.pool.duplicate_cache_bytes,
             guesses_sizes: sized.job.guesses_sizes(),
             many_files: None,
             costs: self.costs,

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use super::lists::{List, screened_build, set_tail};
+use super::lists::{List, prefiltered_build, set_tail};
 use super::step::{Lets, Lives, Question, Seen, Slot, Step, Through};
 use crate::plan::golden::jobs::{requests, selections, sizes};
 use crate::plan::sizes::SizedJob;
@@ -168,7 +168,7 @@ fn what_a_decision_puts_in_the_place_of_a_list_can_be_performed() {
         let partition = List::Partition { feeds: false };
         check(&name, &partition.steps(inputs, &sides), &[], inputs);
         if sides.rule().finds_common() && inputs > 1 {
-            let set = [&[screened_build()][..], &set_tail(inputs as u32)].concat();
+            let set = [&[prefiltered_build()][..], &set_tail(inputs as u32)].concat();
             check(&name, &set, &[Slot::FIRST], inputs);
             check(&name, &List::Set.steps(inputs, &sides), &[], inputs);
         }
@@ -184,7 +184,7 @@ fn a_decision_comes_when_the_filter_that_it_looks_at_is_complete() {
         for list in [
             List::Sieve,
             List::SingletonSieve,
-            List::ScreenedSet,
+            List::PrefilteredSet,
             List::Chain { has_stored: false },
             List::Absent,
         ] {

@@ -45,7 +45,7 @@ pub(crate) enum List {
     /// A set in memory.
     Set,
     /// A set in memory, behind filters.
-    ScreenedSet,
+    PrefilteredSet,
     /// Bitmaps of addresses.
     Bitmaps,
 }
@@ -78,14 +78,14 @@ impl List {
                     .collect()
             }
             Self::Set if rule.repeats() => looked_up(sides),
-            Self::ScreenedSet if n == 1 => set(sides),
+            Self::PrefilteredSet if n == 1 => set(sides),
             Self::Set => set(sides),
-            Self::ScreenedSet => {
+            Self::PrefilteredSet => {
                 let front = [
                     filter(0, Seen::Nothing),
                     Step::Replan(Question::SmallSet(1)),
                 ];
-                [&front[..], &[screened_build()], &set_tail(n)].concat()
+                [&front[..], &[prefiltered_build()], &set_tail(n)].concat()
             }
             Self::Bitmaps => bitmaps(n, sides),
         };
@@ -282,7 +282,7 @@ fn first_and_others(sides: &Sides) -> (Vec<&SideReading>, Vec<&SideReading>) {
 }
 
 /// Makes the step that builds a set of what survives of the second input.
-pub(crate) fn screened_build() -> Step {
+pub(crate) fn prefiltered_build() -> Step {
     Step::Build {
         at: 1,
         side: 1,

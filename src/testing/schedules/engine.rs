@@ -15,7 +15,7 @@ use crate::input::Input;
 use crate::options::Options;
 use crate::output::Sink;
 use crate::pass::join::join;
-use crate::pass::spill::{Screening, spill};
+use crate::pass::spill::{SpillRequest, spill};
 use crate::plan::layout::{Layout, PoolLayout, ScanLayout};
 use crate::run::Run;
 use crate::selection::{Rule, Selection, SideReading, Sides};
@@ -91,7 +91,7 @@ impl Scene {
         let pool = run.block_pool();
         let stores = inputs
             .iter()
-            .map(|input| Ok(spill(&run, &pool, input, Screening::default())?.buckets))
+            .map(|input| Ok(spill(&run, &pool, input, SpillRequest::default())?.buckets))
             .collect::<Result<Vec<_>>>()?;
         drop(pool);
         let rule = Rule::new(selection, inputs.len())?;
