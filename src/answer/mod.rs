@@ -61,7 +61,7 @@ pub(crate) struct Collector<'s> {
     found: AtomicU64,
 }
 
-/// The state behind the lock. It is held while the sink works.
+/// The state that the lock guards. It is held while the sink works.
 struct Shared<'s> {
     sink: &'s mut dyn Sink,
     /// Lines and bytes that the sink has accepted; each line counts one byte more, for its terminator.
@@ -112,7 +112,7 @@ impl<'s> Collector<'s> {
         self.lock().written
     }
 
-    /// Passes on the header of the answer, behind what its labels are called, before all lines. What the answer drops
+    /// Passes on the header of the answer, after what its labels are called, before all lines. What the answer drops
     /// has no labels.
     ///
     /// # Errors

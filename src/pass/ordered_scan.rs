@@ -15,7 +15,7 @@
 //! 4. At the end of the chunk it raises `ticket` by one and wakes the others.
 //!
 //! *Invariants.*
-//! - What is written about a line comes behind what is written about the lines before it.
+//! - What is written about a line comes after what is written about the lines before it.
 //! - The worker of the first chunk that is not done never waits for another, so none waits for
 //!   ever; after a failure all leave.
 //! - From a pipe lines are taken as they come, and answered before the next ones are waited for.

@@ -205,7 +205,7 @@ impl Work for Build<'_, '_> {
 struct Answer<'a, 's> {
     set: &'a ShardedSet,
     rule: &'a Rule,
-    /// The rank of the first side: behind all others.
+    /// The rank of the first side: after all others.
     rank: u32,
     to_shards: Scatter,
     out: Outbox<'a, 's>,

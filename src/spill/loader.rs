@@ -20,7 +20,7 @@
 //!   reading begins with both.
 //!
 //! *Cost:* two buffers of memory. A buffer holds as many blocks as fit. Blocks are small if memory was short
-//! while many were open, but they lie one behind the other, and a disk is fast only in large requests.
+//! while many were open, but they lie one after the other, and a disk is fast only in large requests.
 
 use std::collections::VecDeque;
 
@@ -47,7 +47,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Lists the blocks, each with the padding and the hole behind it. The last one ends with its padding.
+    /// Lists the blocks, each with the padding and the hole after it. The last one ends with its padding.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.buffer[..self.bytes].chunks(self.stride)
     }
@@ -200,7 +200,7 @@ impl BlockReading<'_, '_> {
         Ok(())
     }
 
-    /// Returns the next blocks that fit `most` bytes, at least one; `None` behind the last.
+    /// Returns the next blocks that fit `most` bytes, at least one; `None` after the last.
     fn next_part(&self, most: u64) -> Result<Option<FileRange>> {
         let (file, stride) = (&self.bucket.file, self.bucket.block_bytes);
         if self.next >= file.blocks {

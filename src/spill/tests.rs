@@ -93,7 +93,7 @@ impl Store {
         }
     }
 
-    /// Reads all lines of a bucket, which is gone then.
+    /// Reads all lines of a bucket, which is dropped then.
     fn drain(&self, bucket: Bucket) -> Vec<Vec<u8>> {
         let mut found = Vec::new();
         with_loads(&self.space, |loads| {
@@ -200,7 +200,7 @@ fn fewer_lines_other_lines_and_other_counts_are_noticed() {
         |bucket| bucket.lines += 1,
         |bucket| bucket.record_bytes -= 1,
         |bucket| {
-            // A whole block is gone, and nobody misses it but the counts.
+            // A whole block is missing, and only the counts show it.
             if bucket.held.pop().is_none() {
                 bucket.file.blocks -= 1;
                 bucket.file.end -= BLOCK;

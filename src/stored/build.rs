@@ -5,7 +5,7 @@
 //! counted first. Memory: the filter and the buffers of a scan.
 //!
 //! The steps: check the request, open the inputs, find the number of lines, compute the shape, plan the memory
-//! for a filter of that shape beside a scan, insert. A request that cannot be met is refused before an input
+//! for a filter of that shape besides a scan, insert. A request that cannot be met is refused before an input
 //! is read as a whole, except where the lines must be counted to know.
 
 use crate::batch::Batch;

@@ -1,7 +1,7 @@
 //! The answer: a row for each kind.
 //!
 //! *Owns:* the stable names of `outset size --json`, and the table for people. *Invariants:* a
-//! predicted rate is that of the shape beside it; what a kind cannot do is said in a note.
+//! predicted rate is that of the shape in its row; what a kind cannot do is said in a note.
 
 use outset::filter::{Kind, Shape, sizing};
 use serde::Serialize;

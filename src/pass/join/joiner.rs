@@ -34,7 +34,7 @@ pub(super) struct Share {
 }
 
 /// One worker of the join: what it needs for one bucket after the other. It lives on one thread; what
-/// workers share are the queue, the collector behind `out`, and the sweeper's channel.
+/// workers share are the queue, the collector that `out` passes lines to, and the sweeper's channel.
 pub(super) struct Joiner<'a, 's> {
     run: &'a Run<'a>,
     phase: &'a Phase<'a>,
@@ -153,8 +153,8 @@ impl<'a, 's> Joiner<'a, 's> {
     }
 
     /// Empties the set and gives it its size before the first line, from the counts of the buckets: growing its table
-    /// would need the old one beside the new one. Returns true if it is sure to have room for all lines of the
-    /// building sides from `start` on.
+    /// would need the old one and the new one at the same time. Returns true if it is sure to have room for all lines
+    /// of the building sides from `start` on.
     fn reset(&mut self, work: &Work<'_>, start: Position) -> Result<bool> {
         let (lines, mean_bytes) = work.building_from(start);
         self.set.reset(lines, mean_bytes)?;
@@ -267,7 +267,7 @@ impl<'a, 's> Joiner<'a, 's> {
     /// ```text
     ///  building sides   |-- piece 1 --|-- piece 2 --|-- piece 3 --|
     ///  in the set         piece 1       piece 2       piece 3        less what stands before it
-    ///  probed with        all behind    all behind    all behind
+    ///  probed with        all after     all after     all after
     /// ```
     fn join_in_pieces(&mut self, work: &Work<'_>, mut end: Position) -> Result<()> {
         let mut start = Position::default();

@@ -26,7 +26,7 @@ use crate::spill::rules::FillRules;
 const WITNESSES: usize = 4096;
 /// The most threads that write the blocks of a split for one joiner, while the joiner reads and scatters.
 pub(super) const MOST_WRITERS: usize = 4;
-/// Blocks beside one for each part: the pool's spare ones, and those that are written.
+/// Blocks besides one for each part: the pool's spare ones, and those that are written.
 const BESIDE_PARTS: u64 = 2 + MOST_WRITERS as u64;
 /// The smallest block that a split writes.
 const LEAST_BLOCK: u64 = 16 << 10;

@@ -1,4 +1,4 @@
-//! The files of buckets: they go when they were read, and nobody reads one that is gone.
+//! The files of buckets: they are removed when they were read, and nobody reads one that was removed.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -100,7 +100,7 @@ struct Size {
     parent: PathBuf,
     buckets: u32,
     pool_blocks: u64,
-    /// Blocks that the memory has room for; as many as the pool has, in a run that plans well.
+    /// Blocks that the memory has room for: those of the pool, in a run that plans well.
     memory_blocks: u64,
     /// The cap on temporary disk.
     disk_bytes: u64,
