@@ -52,7 +52,7 @@ pub(crate) struct Collector<'s> {
     /// The sink's terminator.
     terminator: u8,
     /// One sink for all attempts of a run.
-    shared: Arc<Mutex<Shared<'s>>>,
+    shared: Arc<Mutex<CollectorState<'s>>>,
     /// The sorter of this attempt's lines, if an order is asked for.
     sorter: Option<Sorter<'s>>,
     /// True if records begin with the number of a row and a tab, and that number alone is the answer.
@@ -62,7 +62,7 @@ pub(crate) struct Collector<'s> {
 }
 
 /// The state that the lock guards. It is held while the sink works.
-struct Shared<'s> {
+struct CollectorState<'s> {
     sink: &'s mut dyn Sink,
     /// Lines and bytes that the sink has accepted; each line counts one byte more, for its terminator.
     written: OutputStats,
@@ -75,7 +75,7 @@ impl<'s> Collector<'s> {
     pub(crate) fn new(sink: &'s mut dyn Sink) -> Self {
         Self {
             terminator: sink.terminator(),
-            shared: Arc::new(Mutex::new(Shared {
+            shared: Arc::new(Mutex::new(CollectorState {
                 sink,
                 written: OutputStats::default(),
                 has_failed: false,
@@ -174,12 +174,12 @@ impl<'s> Collector<'s> {
         out.flush()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared<'s>> {
+    fn lock(&self) -> MutexGuard<'_, CollectorState<'s>> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Shared<'_> {
+impl CollectorState<'_> {
     /// Lets `pass` hand lines to the sink, with the lock held. `lines` and `bytes` say how much of that belongs to the
     /// answer, terminators included.
     ///

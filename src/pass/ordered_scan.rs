@@ -251,7 +251,7 @@ fn work(
             number,
             text: &mut text,
         };
-        let mut writing = Writing {
+        let mut writing = ChunkWriting {
             worker: &mut worker,
             output,
         };
@@ -263,12 +263,12 @@ fn work(
 }
 
 /// A worker with the output of the chunk that it works on.
-struct Writing<'a, 'w, 'k, W> {
+struct ChunkWriting<'a, 'w, 'k, W> {
     worker: &'k mut W,
     output: ChunkOutput<'a, 'w>,
 }
 
-impl<W: OrderedWorker> Worker for Writing<'_, '_, '_, W> {
+impl<W: OrderedWorker> Worker for ChunkWriting<'_, '_, '_, W> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         self.worker.work(batch, &mut self.output)
     }

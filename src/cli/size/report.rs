@@ -7,7 +7,7 @@ use outset::filter::{Kind, Shape, sizing};
 use serde::Serialize;
 
 use super::arguments::SizeArguments;
-use super::request::Request;
+use super::request::SizeRequest;
 use crate::cli::numbers::{aligned, binary, decimal, grouped, percent, significant};
 
 /// The request, and the answer for each kind.
@@ -105,7 +105,7 @@ impl Row {
 
 impl SizeReport {
     /// Answers a request.
-    pub(super) fn new(arguments: &SizeArguments, request: Request) -> Self {
+    pub(super) fn new(arguments: &SizeArguments, request: SizeRequest) -> Self {
         let asked = arguments.kind();
         let kinds = Kind::ALL
             .into_iter()

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::hash::MAX_LEVELS;
 use crate::memory::budget::{MemoryBudget, Reservation};
 use crate::memory::buffer::PAGE;
-use crate::pass::join::work::{Position, Work};
+use crate::pass::join::work::{JoinWork, Position};
 use crate::pass::spill::ToBuckets;
 use crate::plan::layout::BUCKET_BYTES;
 use crate::run::Run;
@@ -51,7 +51,7 @@ pub(super) fn plan(
     run: &Run<'_>,
     set: &LineSet,
     budget: &MemoryBudget,
-    work: &Work<'_>,
+    work: &JoinWork<'_>,
     end: Position,
 ) -> Option<SplitPlan> {
     let (inputs, (fitting, lines)) = (work.buckets().len(), work.lines_before(end));

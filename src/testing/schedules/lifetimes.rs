@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{Size, Store, explore, numbers_in, temp_directory};
+use super::{FilledStore, Size, explore, numbers_in, temp_directory};
 use crate::memory::budget::MemoryBudget;
 use crate::spill::bucket::Bucket;
 use crate::spill::loads::{self, LoadQueue};
@@ -46,7 +46,7 @@ fn join(
 }
 
 fn join_and_sweep(size: &Size) {
-    let store = &Store::new(size);
+    let store = &FilledStore::new(size);
     let (first, second) = (store.fill(&(0..18)).unwrap(), store.fill(&(9..27)).unwrap());
     assert!(store.files() > size.buckets as usize, "too few to remove");
     let queue = &Mutex::new(first.into_iter().zip(second).collect::<Vec<_>>());
