@@ -6,9 +6,9 @@
 //! million). *Cost:* one reading of each input; 1.5 MiB for each thread and 0.5 MiB for each input,
 //! less where the memory limit is small, at the price of wider bounds.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::batch::Batch;
@@ -222,7 +222,7 @@ fn gather(run: &Run<'_>, input: &Input, hashes: usize) -> Result<Sketch> {
         own: None,
         all: &all,
     })?;
-    let gathered = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let gathered = all.into_inner();
     match gathered {
         Some(gathered) => gathered.into_sketch(),
         // The input is empty.
@@ -253,7 +253,7 @@ impl Worker for Gather<'_> {
 
     fn finish(&mut self) -> Result<()> {
         if let Some(own) = self.own.take() {
-            let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = self.all.lock();
             match &mut *all {
                 Some(all) => all.absorb(&own),
                 none => *none = Some(own),

@@ -109,7 +109,7 @@ impl<'c, 's> Outbox<'c, 's> {
         }
         // A line that does not fit is passed on as it is, without a copy.
         if bytes > BYTES {
-            let mut shared = self.collector.lock();
+            let mut shared = self.collector.shared.lock();
             return shared.pass_on(1, bytes, |sink| match label {
                 [] => sink.line(line),
                 label => sink.long_line(label, line),
@@ -126,7 +126,7 @@ impl<'c, 's> Outbox<'c, 's> {
             self.flush_duplicates()?;
         }
         if bytes > BYTES {
-            let mut shared = self.collector.lock();
+            let mut shared = self.collector.shared.lock();
             return shared.pass_on(0, 0, |sink| sink.duplicate(line));
         }
         self.duplicates.push(&[], line, self.collector.terminator);
@@ -152,7 +152,7 @@ impl<'c, 's> Outbox<'c, 's> {
     fn flush_lines(&mut self) -> Result<()> {
         let Waiting { bytes, ends } = &self.lines;
         if !ends.is_empty() {
-            let mut shared = self.collector.lock();
+            let mut shared = self.collector.shared.lock();
             shared.pass_on(ends.len(), bytes.len(), |sink| sink.block(bytes, ends))?;
         }
         self.lines.clear();
@@ -163,7 +163,7 @@ impl<'c, 's> Outbox<'c, 's> {
     fn flush_duplicates(&mut self) -> Result<()> {
         let Waiting { bytes, ends } = &self.duplicates;
         if !ends.is_empty() {
-            let mut shared = self.collector.lock();
+            let mut shared = self.collector.shared.lock();
             shared.pass_on(0, 0, |sink| sink.duplicates(bytes, ends))?;
         }
         self.duplicates.clear();

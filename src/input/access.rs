@@ -6,7 +6,8 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::decode::compressed::Decoding;
 use crate::decode::feed::Feed;
@@ -88,7 +89,7 @@ impl Access {
         match &self.bytes {
             Bytes::Parts(_) => None,
             Bytes::Stream(file) => {
-                let file = file.lock().unwrap_or_else(PoisonError::into_inner);
+                let file = file.lock();
                 file.as_ref().map(look)
             }
         }
@@ -104,7 +105,7 @@ impl Access {
         stop: &'a (dyn Fn() -> Result<()> + Sync),
     ) -> Result<StoppableStream<'a>> {
         let taken = match &self.bytes {
-            Bytes::Stream(file) => file.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            Bytes::Stream(file) => file.lock().take(),
             Bytes::Parts(_) => None,
         };
         let file = taken.ok_or_else(|| Error::Input {

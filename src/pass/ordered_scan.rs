@@ -39,7 +39,7 @@ use crate::reading::long_lines::LongLines;
 use crate::reading::{Reading, ReadingRules};
 use crate::run::{Phase, Run};
 use crate::sys::first_error::FirstFailure;
-use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sys::sync::{Condvar, Mutex, MutexGuard};
 
 /// The work of each worker of an ordered scan.
 pub(crate) trait OrderedWorker {
@@ -90,14 +90,10 @@ impl<'w> OrderedOutput<'w> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<'w>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Notes that there is nothing to read, or something again. Where there is nothing, what was
     /// written must reach those who wait for it; and so must what is written until there is more.
     fn set_awaited(&self, is_awaited: bool) -> Result<()> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_awaited = is_awaited;
         let flushed = state.flush_if_awaited();
         flushed.map_err(|error| output_error(&self.target, "cannot write", error))
@@ -108,10 +104,10 @@ impl<'w> OrderedOutput<'w> {
     /// # Errors
     /// When another thread has failed: the turn might never come.
     fn at_turn(&self, number: u64, failure: &FirstFailure) -> Result<MutexGuard<'_, State<'w>>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while state.turn != number {
             // The worker that has the turn may be gone.
-            state = failure.wait(&self.turned, state)?;
+            failure.wait(&self.turned, &mut state)?;
         }
         Ok(state)
     }
@@ -156,7 +152,7 @@ impl ChunkOutput<'_, '_> {
     /// Writes the rest and lets the next chunk have its turn, unless writing failed.
     fn finish(mut self) -> Result<()> {
         self.write()?;
-        let mut state = self.output.lock();
+        let mut state = self.output.state.lock();
         let flushed = state.flush_if_awaited();
         state.turn += u64::from(flushed.is_ok());
         drop(state);
@@ -185,7 +181,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     let room = run
         .budget
         .split_off("long lines", layout.scan.long_line_bytes)?;
-    output.lock().turn = 0;
+    output.state.lock().turn = 0;
     let placed = PlacedFailure::default();
     let failure = placed.first();
     let state = ScanState::new(run, phase, input, &placed);

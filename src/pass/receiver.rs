@@ -37,7 +37,7 @@ use crate::run::{Phase, Run};
 use crate::spill::block::Records;
 use crate::spill::writer::BucketWriter;
 use crate::sys::belt::{Belt, Filled, Producer};
-use crate::sys::sync::{Mutex, PoisonError};
+use crate::sys::sync::Mutex;
 
 /// The properties that frames must have to be received.
 #[derive(Debug, Clone, Copy)]
@@ -119,7 +119,7 @@ pub(crate) fn receive(
     };
     belt.run(
         &|workers| {
-            let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut reader = reader.lock();
             reader.read_all(workers)
         },
         &|arrivals| {
@@ -139,8 +139,7 @@ pub(crate) fn receive(
             })
         },
     );
-    let reader = reader.into_inner();
-    let Reader { mut received, .. } = reader.unwrap_or_else(PoisonError::into_inner);
+    let Reader { mut received, .. } = reader.into_inner();
     drop(long_lines);
     placed.into_unplaced()?;
     received.refusal.take().map_or(Ok(received), Err)

@@ -21,7 +21,7 @@
 //!
 //! *Cost:* a lock per read or write; no memory for a file whose place has room.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 
 /// The parts of a file. The threads that write it share it; places are their numbers in [`Places`].
 ///
@@ -66,12 +66,12 @@ impl Extents {
 
     /// Returns the place that the next write goes to.
     pub(super) fn latest(&self) -> usize {
-        self.lock().latest
+        self.parts.lock().latest
     }
 
     /// Returns true if anything is in another place than the first.
     pub(super) fn has_parts(&self) -> bool {
-        !self.lock().elsewhere.is_empty()
+        !self.parts.lock().elsewhere.is_empty()
     }
 
     /// Notes that `bytes` from `start` on are in `place`, after they were written there. True if they are the
@@ -81,7 +81,7 @@ impl Extents {
         if place == self.first_place {
             return false;
         }
-        let mut parts = self.lock();
+        let mut parts = self.parts.lock();
         parts.latest = place;
         let is_first = parts.elsewhere.iter().all(|part| part.place != place);
         let end = start + bytes;
@@ -100,7 +100,7 @@ impl Extents {
     /// Returns the place of the byte at `offset`, and the offset up to which everything is in that place, at most
     /// `end`. A reader calls it again from there until it is at `end`.
     pub(super) fn part_at(&self, offset: u64, end: u64) -> (usize, u64) {
-        let parts = self.lock();
+        let parts = self.parts.lock();
         let next = parts.elsewhere.iter().find(|part| part.end > offset);
         match next {
             Some(part) if part.start <= offset => (part.place, part.end.min(end)),
@@ -112,16 +112,12 @@ impl Extents {
     /// Lists all places that have a part of the file, the first one included, each once.
     pub(super) fn places(&self) -> Vec<usize> {
         let mut places = vec![self.first_place];
-        for part in &self.lock().elsewhere {
+        for part in &self.parts.lock().elsewhere {
             if !places.contains(&part.place) {
                 places.push(part.place);
             }
         }
         places
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Parts> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -141,7 +137,11 @@ mod tests {
             assert!(!extents.note(1, start, 10));
         }
         assert!(extents.note(2, 50, 10), "the second place is full, too");
-        assert_eq!(extents.lock().elsewhere.len(), 3, "neighbours are one part");
+        assert_eq!(
+            extents.parts.lock().elsewhere.len(),
+            3,
+            "neighbours are one part"
+        );
         let (mut at, mut found) = (0, Vec::new());
         while at < 60 {
             let (place, end) = extents.part_at(at, 60);
