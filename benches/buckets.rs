@@ -83,7 +83,7 @@ fn append(criterion: &mut Criterion) {
     let hashes: Vec<u64> = (0..LINES)
         .map(|number| hasher().hash(&number.to_le_bytes()))
         .collect();
-    let place = sure(tempfile::tempdir());
+    let directory = sure(tempfile::tempdir());
     let mut group = criterion.benchmark_group("append");
     group
         .throughput(Throughput::Elements(LINES))
@@ -101,7 +101,7 @@ fn append(criterion: &mut Criterion) {
             writers: 2,
             ..in_memory
         };
-        let make = |shape| BenchBuckets::new(shape, hasher(), place.path());
+        let make = |shape| BenchBuckets::new(shape, hasher(), directory.path());
         let name = |what| BenchmarkId::new(what, format!("{buckets} buckets"));
         // The time of one filling. It must get all lines, and write about `expected_bytes` or none.
         let fill = |filled: &mut BenchBuckets, expected_bytes: u64| {

@@ -36,7 +36,7 @@ fn main() -> Result<(), Failure> {
         }
     }
     let made = tempfile::tempdir()?;
-    let place = match data {
+    let directory = match data {
         Some(data) => data,
         None => {
             make(made.path())?;
@@ -44,31 +44,31 @@ fn main() -> Result<(), Failure> {
         }
     };
     for strategy in [Strategy::Partition, Strategy::Sieve] {
-        compare(&place, strategy, memory)?;
+        compare(&directory, strategy, memory)?;
     }
     Ok(())
 }
 
 /// Two files of half a million lines, half of them common.
-fn make(place: &Path) -> Result<(), Failure> {
+fn make(directory: &Path) -> Result<(), Failure> {
     for (name, first) in [("a.txt", 0u32), ("b.txt", 250_000)] {
         let mut text = Vec::new();
         for number in first..first + 500_000 {
             writeln!(text, "{number:063}")?;
         }
-        std::fs::write(place.join(name), text)?;
+        std::fs::write(directory.join(name), text)?;
     }
     Ok(())
 }
 
-fn compare(place: &Path, strategy: Strategy, memory: u64) -> Result<(), Failure> {
+fn compare(directory: &Path, strategy: Strategy, memory: u64) -> Result<(), Failure> {
     let options = Options {
         strategy: Some(strategy),
         memory_bytes: Some(memory),
-        temp_dirs: vec![place.to_owned()],
+        temp_dirs: vec![directory.to_owned()],
         ..Options::default()
     };
-    let sources = ["a.txt", "b.txt"].map(|name| Source::from(place.join(name)));
+    let sources = ["a.txt", "b.txt"].map(|name| Source::from(directory.join(name)));
     let mut times: [Vec<(f64, f64)>; 2] = Default::default();
     let (mut found, mut spilled) = (None, 0);
     for run in 0..2 * RUNS {

@@ -45,18 +45,18 @@ fn main() -> Result<(), Failure> {
         }
     }
     let made = tempfile::tempdir()?;
-    let place = match data {
+    let directory = match data {
         Some(data) => data,
         None => {
             make(made.path(), lines)?;
             made.path().to_owned()
         }
     };
-    compare(&[place.join("a.txt"), place.join("b.txt")])
+    compare(&[directory.join("a.txt"), directory.join("b.txt")])
 }
 
 /// Two files of `lines` lines of 64 bytes, a tenth of them common.
-fn make(place: &Path, lines: u64) -> Result<(), Failure> {
+fn make(directory: &Path, lines: u64) -> Result<(), Failure> {
     for (name, first) in [("a.txt", 0), ("b.txt", lines - lines / 10)] {
         let mut text = Vec::with_capacity(64 * lines as usize);
         for number in first..first + lines {
@@ -64,7 +64,7 @@ fn make(place: &Path, lines: u64) -> Result<(), Failure> {
             let line = format!("https://example.org/{noise:016x}/{number:026}\n");
             text.extend_from_slice(line.as_bytes());
         }
-        std::fs::write(place.join(name), text)?;
+        std::fs::write(directory.join(name), text)?;
     }
     Ok(())
 }

@@ -74,7 +74,7 @@ fn main() -> ExitCode {
 }
 
 struct Settings {
-    place: PathBuf,
+    directory: PathBuf,
     bytes: u64,
     /// The way to drop pages.
     forgetting: Forgetting,
@@ -83,7 +83,7 @@ struct Settings {
 impl Settings {
     fn parse(arguments: &[String]) -> Result<Self, Failure> {
         let mut settings = Self {
-            place: std::env::temp_dir(),
+            directory: std::env::temp_dir(),
             bytes: 4096 * MIB,
             forgetting: Forgetting::best(),
         };
@@ -91,7 +91,7 @@ impl Settings {
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
             match argument.as_str() {
-                "--dir" => settings.place = value()?.into(),
+                "--dir" => settings.directory = value()?.into(),
                 "--bytes" => settings.bytes = parse_bytes(value()?)?,
                 "--fadvise" => settings.forgetting = Forgetting::OfFile,
                 other => return Err(format!("{other} is no option of this benchmark").into()),
@@ -113,7 +113,7 @@ fn compare(settings: &Settings) -> Result<(), Failure> {
     println!(
         "{} in {}; cold: {}",
         display_bytes(job.bytes),
-        settings.place.display(),
+        settings.directory.display(),
         settings.forgetting.name()
     );
     if job.bytes > outset::machine::memory_base_bytes() {
@@ -144,7 +144,7 @@ fn cell(rate: Option<f64>) -> String {
 fn make_file(settings: &Settings) -> io::Result<NamedTempFile> {
     let mut file = tempfile::Builder::new()
         .prefix("outset-reading-")
-        .tempfile_in(&settings.place)?;
+        .tempfile_in(&settings.directory)?;
     let mut word = 1u64;
     let mut piece = vec![b'\n'; MIB as usize];
     for line in piece.chunks_exact_mut(LINE_BYTES as usize) {

@@ -42,10 +42,10 @@ fn main() -> ExitCode {
 }
 
 fn measure(lines: u64) -> Result<(), Failure> {
-    let place = tempfile::tempdir()?;
-    let file = place.path().join("lines");
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("lines");
     write_lines(&file, lines)?;
-    let filter = place.path().join("filter");
+    let filter = directory.path().join("filter");
     let build = || {
         shell(&format!(
             "{OUTSET} filter build --lines {lines} -o {}",

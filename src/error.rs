@@ -79,7 +79,7 @@ pub enum Error {
         advice: &'static str,
     },
     /// A record that has no key.
-    #[error("{}: the record at {} {what}: {advice}", path.display(), place(*line, *offset))]
+    #[error("{}: the record at {} {what}: {advice}", path.display(), location(*line, *offset))]
     BadRecord {
         /// The input.
         path: PathBuf,
@@ -333,7 +333,7 @@ fn errno(source: &io::Error) -> Option<Errno> {
 }
 
 /// Words the start of a record: the number of its line, or its offset in bytes.
-fn place(line: Option<u64>, offset: u64) -> String {
+fn location(line: Option<u64>, offset: u64) -> String {
     line.map_or_else(|| format!("byte {offset}"), |line| format!("line {line}"))
 }
 

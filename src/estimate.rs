@@ -111,8 +111,8 @@ impl Estimate {
 ///
 /// ```
 /// use outset::{Options, Source, estimate};
-/// # let place = tempfile::tempdir()?;
-/// # let (a, b) = (place.path().join("a"), place.path().join("b"));
+/// # let directory = tempfile::tempdir()?;
+/// # let (a, b) = (directory.path().join("a"), directory.path().join("b"));
 /// std::fs::write(&a, "apple\nbanana\ncherry\n")?;
 /// std::fs::write(&b, "cherry\ndate\napple\napple\n")?;
 ///

@@ -43,7 +43,7 @@ struct Inner {
     /// Set once and never cleared. Relaxed loads are enough for the workers, who only end earlier or later;
     /// where the order matters, the lock of `paths` provides it.
     is_stopped: AtomicBool,
-    /// Files and directories to remove: a few, one for each place and output.
+    /// Files and directories to remove: a few, one for each temporary directory and output.
     paths: Mutex<Vec<PathBuf>>,
 }
 
@@ -68,7 +68,7 @@ impl Interrupt {
     /// ended by a signal. Threads that still write find their directory gone and fail; they cannot
     /// bring it back. Call it from a thread, not from a signal handler: it locks, allocates and does I/O.
     ///
-    /// A file that cannot be removed stays. The next run in that place removes a directory that is left.
+    /// A file that cannot be removed stays. The next run with the same temporary directory removes what is left.
     pub fn stop_and_clean_up(&self) {
         self.stop();
         // The lock is held until the loop ends: threads that create or drop a guarded path wait for that.
@@ -158,8 +158,11 @@ mod tests {
 
     #[test]
     fn e10_only_guarded_paths_are_removed() {
-        let place = tempfile::tempdir().unwrap();
-        let (guarded, released) = (place.path().join("guarded"), place.path().join("released"));
+        let directory = tempfile::tempdir().unwrap();
+        let (guarded, released) = (
+            directory.path().join("guarded"),
+            directory.path().join("released"),
+        );
         let interrupt = Interrupt::new();
         let directory = || std::fs::create_dir(&guarded).map(|()| guarded.clone());
         let (_, guard) = interrupt.guarded(directory, |path| path.as_path()).unwrap();

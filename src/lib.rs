@@ -6,8 +6,8 @@
 //!
 //! ```
 //! use outset::{Options, Source, intersect};
-//! # let place = tempfile::tempdir()?;
-//! # let (a, b) = (place.path().join("a"), place.path().join("b"));
+//! # let directory = tempfile::tempdir()?;
+//! # let (a, b) = (directory.path().join("a"), directory.path().join("b"));
 //! std::fs::write(&a, "apple\nbanana\ncherry\n")?;
 //! std::fs::write(&b, "cherry\ndate\napple\napple\n")?;
 //!
@@ -47,8 +47,8 @@
 //!
 //! ```
 //! use outset::{Label, Options, Selection, Source, select};
-//! # let place = tempfile::tempdir()?;
-//! # let [a, b, c] = ["a", "b", "c"].map(|name| place.path().join(name));
+//! # let directory = tempfile::tempdir()?;
+//! # let [a, b, c] = ["a", "b", "c"].map(|name| directory.path().join(name));
 //! std::fs::write(&a, "apple\nbanana\n")?;
 //! std::fs::write(&b, "banana\ncherry\n")?;
 //! std::fs::write(&c, "cherry\nbanana\n")?;
@@ -73,8 +73,8 @@
 //!
 //! ```
 //! use outset::{Dialect, Keys, Options, Selection, Source, Syntax, select};
-//! # let place = tempfile::tempdir()?;
-//! # let [a, b] = ["a", "b"].map(|name| place.path().join(name));
+//! # let directory = tempfile::tempdir()?;
+//! # let [a, b] = ["a", "b"].map(|name| directory.path().join(name));
 //! std::fs::write(&a, "id,url\n1,x\n2,y\n3,x\n")?;
 //! std::fs::write(&b, "url\n\"x\"\n")?;
 //!
@@ -211,7 +211,7 @@
 //!
 //! ```text
 //! filter(input)          read lines, hash each, set bits                      -> filter
-//! spill(input, screen)   read lines, hash each, drop what the screen refuses,
+//! spill(input, filter)   read lines, hash each, drop what the filter refuses,
 //!                        append the rest to buckets                           -> buckets
 //! join(buckets)          per bucket: put the distinct lines of one or more inputs into a set, let every
 //!                        other input mark the lines it has, write the lines whose marks are selected
@@ -221,14 +221,14 @@
 //! Each strategy is a list of such steps:
 //!
 //! - `memory`: join in memory; if A is cached, through filters first.
-//! - `partition`: spill(A) · spill(B) · join; if A is small, spill(A) also fills a filter that screens B.
-//! - `sieve`, an intersection: filter(A) · spill(B, screened by A's filter) · filter(B') · spill(A, screened by B's
-//!   filter) · join.
-//! - `sieve`, not an intersection: filter(A, B), noting lines that come again · spill(A, B, screened by a filter of
+//! - `partition`: spill(A) · spill(B) · join; if A is small, spill(A) also fills a filter for B.
+//! - `sieve`, an intersection: filter(A) · spill(B, filtered by A's) · filter(B') · spill(A, filtered by that
+//!   of B') · join.
+//! - `sieve`, not an intersection: filter(A, B), noting lines that come again · spill(A, B, filtered by one of
 //!   those; the rest is written or dropped) · join.
-//! - `sieve`, repeats or records of A kept: filter(B) · spill(A, screened by it; a difference writes the lines
-//!   that it refuses) · spill(B, screened by a filter of those that pass) · join.
-//! - `bloom`, an intersection: filter(A) · spill(B, screened by A's filter) · join, which only removes repeats.
+//! - `sieve`, repeats or records of A kept: filter(B) · spill(A, filtered by it; a difference writes the lines
+//!   that it refuses) · spill(B, filtered by one of those that pass) · join.
+//! - `bloom`, an intersection: filter(A) · spill(B, filtered by A's) · join, which only removes repeats.
 //! - `bloom`, a difference: filter(B) · spill(A, lines that B's filter refuses) · join, which only removes repeats.
 //! - `bloom`, a union: filter(A, B), writing the lines that it does not have.
 //!
@@ -244,7 +244,7 @@
 //! | `bloom`, a union | no: may miss lines | A + B | nothing |
 //!
 //! A is the input with the fewest bytes (of a difference, the first), B' the part of B that survives A's filter. In
-//! an intersection, further inputs extend the chain: each is screened by the filter of the survivors before it, and
+//! an intersection, further inputs extend the chain: each is filtered by that of the survivors before it, and
 //! the join demands a mark from every input. Blocks of buckets stay in memory
 //! while there is room, so survivors that fit never touch the disk. The filter of B' is filled while B is spilled
 //! if memory has room for two filters; otherwise it is built from the buckets, and only if it saves more than

@@ -14,7 +14,7 @@ use crate::plan::Strategy;
 use crate::record::{Dialect, KeyForm, Keys, Syntax};
 use crate::selection::LabelForm;
 use crate::sys::machine;
-use crate::temp::places::Places;
+use crate::temp::directories::TempDirectories;
 use crate::temp::quota::Quota;
 
 /// The meaning of the content of a line.
@@ -113,7 +113,7 @@ pub struct Shared {
     /// The temporary disk.
     pub(crate) quota: Arc<Quota>,
     /// The directories that their temporary files go to.
-    pub(crate) places: Arc<Places>,
+    pub(crate) directories: Arc<TempDirectories>,
 }
 
 impl Default for Options {

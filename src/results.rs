@@ -20,7 +20,7 @@ use crate::stats::Stats;
 use crate::sys::threads::no_thread;
 
 /// Lines that go from the run to its caller together.
-type Piece = Vec<Vec<u8>>;
+type Portion = Vec<Vec<u8>>;
 
 /// The size at which a piece of lines is handed over, in bytes: 64 KiB.
 const PIECE_BYTES: usize = 64 << 10;
@@ -32,8 +32,8 @@ const WAITING: usize = 3;
 ///
 /// ```
 /// use outset::{Options, Selection, Source, collect};
-/// # let place = tempfile::tempdir()?;
-/// # let [a, b] = ["a", "b"].map(|name| place.path().join(name));
+/// # let directory = tempfile::tempdir()?;
+/// # let [a, b] = ["a", "b"].map(|name| directory.path().join(name));
 /// std::fs::write(&a, "apple\nbanana\n")?;
 /// std::fs::write(&b, "banana\n")?;
 /// let new = collect(&[Source::from(&a), Source::from(&b)], Selection::difference(), &Options::default())?;
@@ -59,8 +59,8 @@ pub fn collect(inputs: &[Source], selection: Selection, options: &Options) -> Re
 ///
 /// ```
 /// use outset::{Options, Results, Selection, Source};
-/// # let place = tempfile::tempdir()?;
-/// # let [a, b] = ["a", "b"].map(|name| place.path().join(name));
+/// # let directory = tempfile::tempdir()?;
+/// # let [a, b] = ["a", "b"].map(|name| directory.path().join(name));
 /// std::fs::write(&a, "apple\nbanana\n")?;
 /// std::fs::write(&b, "banana\ncherry\n")?;
 /// let mut results = Results::of(vec![Source::from(&a), Source::from(&b)], Selection::union(), Options::default());
@@ -77,7 +77,7 @@ pub struct Results {
     /// Lines that have come.
     piece: vec::IntoIter<Vec<u8>>,
     /// Gives more of them; `None` after the last.
-    pieces: Option<Receiver<Piece>>,
+    pieces: Option<Receiver<Portion>>,
     /// The run; `None` when it has ended.
     run: Option<JoinHandle<Result<Stats>>>,
     /// Why there is none.
@@ -93,7 +93,7 @@ impl Results {
         let interrupt = options.interrupt.clone();
         let run = std::thread::Builder::new().name("results".into());
         let run = run.spawn(move || {
-            let mut sink = Pieces {
+            let mut sink = Portions {
                 sender,
                 piece: Vec::new(),
                 bytes: 0,
@@ -172,14 +172,14 @@ impl Drop for Results {
 }
 
 /// Collects lines, and hands them over in pieces.
-struct Pieces {
-    sender: SyncSender<Piece>,
-    piece: Piece,
+struct Portions {
+    sender: SyncSender<Portion>,
+    piece: Portion,
     /// Bytes of the lines in it.
     bytes: usize,
 }
 
-impl Pieces {
+impl Portions {
     /// Hands over what there is. Waits while enough pieces wait.
     fn send(&mut self) -> io::Result<()> {
         self.bytes = 0;
@@ -189,7 +189,7 @@ impl Pieces {
     }
 }
 
-impl Sink for Pieces {
+impl Sink for Portions {
     fn line(&mut self, line: &[u8]) -> io::Result<()> {
         self.piece.push(line.to_vec());
         // A short line takes more memory than its bytes.

@@ -1,7 +1,7 @@
 //! The N-th call of something fails, for every N or for some: the run ends with the right kind of error or with the
 //! right answer, never with another one; nothing is left behind, and no thread waits forever.
 //!
-//! A binary of its own: the places that fail ([`fail`]) are the whole process's. It needs the feature `failpoints`:
+//! A binary of its own: the points that fail ([`fail`]) are the whole process's. It needs the feature `failpoints`:
 //!
 //! ```text
 //! cargo test --features failpoints --test failpoints                  # some N, farther and farther apart
@@ -31,7 +31,7 @@ use tempfile::TempDir;
 
 /// No run of these takes nearly so long; one that does is stuck.
 const STUCK: Duration = Duration::from_secs(60);
-/// The content of the result's place before a run.
+/// The content of the result's file before a run.
 const BEFORE: &[u8] = b"before\n";
 
 /// The request, and the strategy.
@@ -50,8 +50,8 @@ const ORDERED: Way = (
 );
 const SORTED: Way = (Selection::union().ordered(Order::Sorted), Strategy::Memory);
 
-/// Two inputs with known lines, a place for spill, and one for the result.
-struct Place {
+/// Two inputs with known lines, a directory for spill, and one for the result.
+struct Sandbox {
     directory: TempDir,
     buckets: u32,
 }
@@ -75,7 +75,7 @@ fn answer(selection: Selection) -> String {
     numbers.map(line).collect()
 }
 
-impl Place {
+impl Sandbox {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("temp")).unwrap();
@@ -90,12 +90,12 @@ impl Place {
         }
     }
 
-    /// Makes the place with a large `a`: it has all lines up to the 300,000th, so that they fill many blocks.
+    /// Makes the sandbox with a large `a`: it has all lines up to the 300,000th, so that they fill many blocks.
     fn with_a_large_file() -> Self {
-        let place = Self::new();
+        let sandbox = Self::new();
         let text: String = (0..300_000).map(line).collect();
-        fs::write(place.path("a"), text).unwrap();
-        place
+        fs::write(sandbox.path("a"), text).unwrap();
+        sandbox
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -172,7 +172,7 @@ enum End {
 }
 
 /// Runs with `point` doing `action`, and ends the process if that hangs.
-fn ended(place: &Place, way: Way, point: &str, action: &str) -> End {
+fn ended(sandbox: &Sandbox, way: Way, point: &str, action: &str) -> End {
     let what = format!("{point}={action} in {way:?}");
     let (done, wait) = mpsc::channel::<()>();
     let stuck = what.clone();
@@ -183,7 +183,7 @@ fn ended(place: &Place, way: Way, point: &str, action: &str) -> End {
         }
     });
     fail::cfg(point, action).unwrap();
-    let result = catch_unwind(AssertUnwindSafe(|| place.run(way)));
+    let result = catch_unwind(AssertUnwindSafe(|| sandbox.run(way)));
     fail::remove(point);
     drop(done);
     let end = match &result {
@@ -194,7 +194,7 @@ fn ended(place: &Place, way: Way, point: &str, action: &str) -> End {
         }
         Err(_) => End::Panicked,
     };
-    place.check(way, end == End::Complete, &what);
+    sandbox.check(way, end == End::Complete, &what);
     end
 }
 
@@ -222,14 +222,14 @@ fn sweep(way: Way, point: &str, action: &str, expected: End) -> u32 {
     if point == "load-thread" {
         fail::cfg("page-cache", "return").unwrap();
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let mut failed = 0;
     for skipped in calls() {
         let ends = [
             format!("{skipped}*off->1*{action}->off"),
             format!("{skipped}*off->{action}"),
         ]
-        .map(|action| ended(&place, way, point, &action));
+        .map(|action| ended(&sandbox, way, point, &action));
         for end in ends {
             assert!(
                 end == End::Complete || end == expected,
@@ -267,15 +267,15 @@ fn e1_e2_b17_a_disk_that_fails_at_any_call_fails_the_run() {
 fn j1_blocks_that_go_around_the_page_cache_are_read_back_as_those_that_go_through_it() {
     let scenario = FailScenario::setup();
     for buckets in [1, 20] {
-        let place = Place {
+        let sandbox = Sandbox {
             buckets,
-            ..Place::new()
+            ..Sandbox::new()
         };
         for way in SPILLING {
             for skipped in [0, 1, 2, 3, 5, 8, 13, 21, 34] {
                 for action in ["return", "1*return->off"] {
                     let action = format!("{skipped}*off->{action}");
-                    let end = ended(&place, way, "page-cache", &action);
+                    let end = ended(&sandbox, way, "page-cache", &action);
                     assert_eq!(end, End::Complete, "{way:?}, {action}");
                 }
             }
@@ -301,18 +301,21 @@ fn most_threads(name: &str, done: &mpsc::Receiver<()>) -> usize {
 
 /// The most threads at a time whose names begin with `prefix`, while two workers intersect two files by `buckets`.
 fn most_threads_of_a_partition(prefix: &'static str, buckets: u32, memory_bytes: u64) -> usize {
-    let place = Place::with_a_large_file();
+    let sandbox = Sandbox::with_a_large_file();
     let options = Options {
         memory_bytes: Some(memory_bytes),
         strategy: Some(Strategy::Partition),
         buckets: Some(buckets),
         threads: Some(2),
-        temp_dirs: vec![place.path("temp")],
+        temp_dirs: vec![sandbox.path("temp")],
         // Whatever the other tests have left in this process.
         resident_bytes: Some(5 << 20),
         ..Options::default()
     };
-    let sources = [Source::from(place.path("a")), Source::from(place.path("b"))];
+    let sources = [
+        Source::from(sandbox.path("a")),
+        Source::from(sandbox.path("b")),
+    ];
     let (done, wait) = mpsc::channel();
     let counter = std::thread::spawn(move || most_threads(prefix, &wait));
     let mut sink = outset::CountSink;
@@ -356,7 +359,7 @@ fn as_many_blocks_are_loaded_at_a_time_as_a_slow_disk_needs() {
 
 #[test]
 fn d2_many_threads_on_a_slow_disk_need_no_more_than_sixteen_descriptors() {
-    let place = Place::with_a_large_file();
+    let sandbox = Sandbox::with_a_large_file();
     let slow = "spill-write=sleep(5);spill-read=sleep(5);page-cache=return";
     // Many blocks at a time, and two buckets that each worker splits.
     for words in ["--memory 24M --buckets 100", "--memory 17M --buckets 2"] {
@@ -366,8 +369,8 @@ fn d2_many_threads_on_a_slow_disk_need_no_more_than_sixteen_descriptors() {
         );
         let ended = std::process::Command::new("sh")
             .args(["-c", &command])
-            .current_dir(place.directory.path())
-            .env("TMPDIR", place.path("temp"))
+            .current_dir(sandbox.directory.path())
+            .env("TMPDIR", sandbox.path("temp"))
             .env("FAILPOINTS", slow)
             .output()
             .unwrap();
@@ -379,14 +382,14 @@ fn d2_many_threads_on_a_slow_disk_need_no_more_than_sixteen_descriptors() {
 #[test]
 fn as_many_pieces_of_a_result_are_written_at_a_time_as_a_slow_disk_needs() {
     let scenario = FailScenario::setup();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     fail::cfg("output-write", "sleep(20)").unwrap();
     let (done, wait) = mpsc::channel();
     let counter = std::thread::spawn(move || most_threads("result-", &wait));
     // 4.6 MB, in pieces of 256 KiB.
-    place.run(SORTED).unwrap();
+    sandbox.run(SORTED).unwrap();
     drop(done);
-    place.check(SORTED, true, "a slow disk");
+    sandbox.check(SORTED, true, "a slow disk");
     assert_eq!(counter.join().unwrap(), 3);
     scenario.teardown();
 }
@@ -394,15 +397,15 @@ fn as_many_pieces_of_a_result_are_written_at_a_time_as_a_slow_disk_needs() {
 #[test]
 fn e8_a_write_to_the_spill_that_is_lost_is_always_noticed() {
     let scenario = FailScenario::setup();
-    let place = Place {
+    let sandbox = Sandbox {
         buckets: 20,
-        ..Place::new()
+        ..Sandbox::new()
     };
     let mut trials = 0;
     for way in [BY_PARTITION, BY_SIEVE, UNION, LONE, ORDERED, SORTED] {
         for skipped in 0.. {
             let once = format!("{skipped}*off->1*return->off");
-            match ended(&place, way, "spill-write-lost", &once) {
+            match ended(&sandbox, way, "spill-write-lost", &once) {
                 // A file that was never made is missed as such.
                 End::Failed(ErrorKind::Damaged | ErrorKind::Temp) => trials += 1,
                 End::Complete => break,
@@ -440,10 +443,10 @@ fn c5_d5_memory_or_a_thread_that_is_refused_at_any_request_fails_the_run() {
 #[test]
 fn d5_what_only_computes_does_without_threads_that_are_refused() {
     let scenario = FailScenario::setup();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for way in [ORDERED, SORTED] {
         assert_eq!(
-            ended(&place, way, "compute-thread", "return"),
+            ended(&sandbox, way, "compute-thread", "return"),
             End::Complete,
             "{way:?}"
         );
@@ -484,16 +487,16 @@ fn g5_a_panic_in_any_thread_ends_the_run_and_leaves_nothing() {
 }
 
 /// The program, held by a FIFO after it has spilled `a`; the thread that cleans up waits for `pause` first.
-fn held_by_fifo(place: &Place, pause: Duration) -> (std::process::Child, fs::File) {
-    let pipe = place.path("pipe");
+fn held_by_fifo(sandbox: &Sandbox, pause: Duration) -> (std::process::Child, fs::File) {
+    let pipe = sandbox.path("pipe");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     // Open for both, it is open at once, and nobody sees its end.
     let held = fs::File::options().read(true).write(true).open(&pipe);
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_outset"))
         .args("intersect a pipe --strategy partition --memory 17M --buckets 4".split(' '))
         .args(["-o", "out/result"])
-        .current_dir(place.directory.path())
-        .env("TMPDIR", place.path("temp"))
+        .current_dir(sandbox.directory.path())
+        .env("TMPDIR", sandbox.path("temp"))
         .env(
             "FAILPOINTS",
             format!("clean-up=sleep({})", pause.as_millis()),
@@ -503,7 +506,7 @@ fn held_by_fifo(place: &Place, pause: Duration) -> (std::process::Child, fs::Fil
         .spawn()
         .unwrap();
     let start = Instant::now();
-    while entries(&place.path("temp")) == 0 {
+    while entries(&sandbox.path("temp")) == 0 {
         assert!(child.try_wait().unwrap().is_none(), "it ended early");
         assert!(start.elapsed() < STUCK, "nothing was spilled");
         std::thread::sleep(Duration::from_millis(1));
@@ -520,13 +523,17 @@ fn g2_a_second_signal_during_clean_up_changes_nothing() {
         (Signal::INT, vec![Signal::TERM, Signal::HUP, Signal::QUIT]),
         (Signal::HUP, vec![Signal::USR1, Signal::ALARM, Signal::XCPU]),
     ] {
-        let place = Place::new();
-        fs::write(place.path("out/result"), BEFORE).unwrap();
-        let (child, _held) = held_by_fifo(&place, pause);
+        let sandbox = Sandbox::new();
+        fs::write(sandbox.path("out/result"), BEFORE).unwrap();
+        let (child, _held) = held_by_fifo(&sandbox, pause);
         let pid = Pid::from_child(&child);
         kill_process(pid, first).unwrap();
         std::thread::sleep(pause / 20);
-        assert_eq!(entries(&place.path("temp")), 1, "it is cleaned up already");
+        assert_eq!(
+            entries(&sandbox.path("temp")),
+            1,
+            "it is cleaned up already"
+        );
         for &signal in &others {
             kill_process(pid, signal).unwrap();
             std::thread::sleep(pause / 20);
@@ -535,8 +542,8 @@ fn g2_a_second_signal_during_clean_up_changes_nothing() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.signal(), Some(first.as_raw()), "{said}");
         assert_eq!(said, "");
-        assert_eq!(entries(&place.path("temp")), 0, "{first:?}, {others:?}");
-        assert_eq!(entries(&place.path("out")), 1);
-        assert_eq!(fs::read(place.path("out/result")).unwrap(), BEFORE);
+        assert_eq!(entries(&sandbox.path("temp")), 0, "{first:?}, {others:?}");
+        assert_eq!(entries(&sandbox.path("out")), 1);
+        assert_eq!(fs::read(sandbox.path("out/result")).unwrap(), BEFORE);
     }
 }

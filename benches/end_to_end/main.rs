@@ -50,17 +50,17 @@ fn main() -> ExitCode {
 
 fn run_all(settings: &Settings) -> Result<(), Failure> {
     Measured::print_head();
-    if let Some(place) = &settings.data {
-        let manifest = Manifest::read(&place.join("manifest.json"))?;
-        return run_strategies(settings, place, &manifest);
+    if let Some(directory) = &settings.data {
+        let manifest = Manifest::read(&directory.join("manifest.json"))?;
+        return run_strategies(settings, directory, &manifest);
     }
     for &workload in &settings.workloads {
-        let place = tempfile::tempdir_in(&settings.place)?;
+        let directory = tempfile::tempdir_in(&settings.directory)?;
         let manifest = data_gen::generate(
             &options(workload, settings.lines),
-            &Target::new(place.path()),
+            &Target::new(directory.path()),
         )?;
-        run_strategies(settings, place.path(), &manifest)?;
+        run_strategies(settings, directory.path(), &manifest)?;
     }
     Ok(())
 }
@@ -83,11 +83,15 @@ fn options(workload: Workload, wanted: u64) -> Options {
 }
 
 /// Every strategy, round by round, and the median of its runs.
-fn run_strategies(settings: &Settings, place: &Path, manifest: &Manifest) -> Result<(), Failure> {
+fn run_strategies(
+    settings: &Settings,
+    directory: &Path,
+    manifest: &Manifest,
+) -> Result<(), Failure> {
     let mut runs: Vec<Vec<Measured>> = settings.strategies.iter().map(|_| Vec::new()).collect();
     for _ in 0..settings.runs {
         for (strategy, runs) in settings.strategies.iter().zip(&mut runs) {
-            runs.push(measure(settings, place, manifest, strategy)?);
+            runs.push(measure(settings, directory, manifest, strategy)?);
         }
     }
     for mut runs in runs {

@@ -37,17 +37,17 @@ pub(crate) struct Measured {
 /// Runs one strategy, checks its answer and notes the run in the file of raw results.
 pub(crate) fn measure(
     settings: &Settings,
-    place: &Path,
+    directory: &Path,
     manifest: &Manifest,
     strategy: &str,
 ) -> Result<Measured, Failure> {
     let bytes = manifest.files.iter().map(|file| file.bytes).sum();
     let limit = settings.limit(strategy, bytes);
     let name = manifest.options.workload.name();
-    let plan = planned(place, manifest, strategy, limit)?;
-    let (result, report) = (place.join("result"), place.join("report.json"));
-    let mut command = program("intersect", place, manifest, strategy, limit);
-    command.arg("--quiet").arg("--temp-dir").arg(place);
+    let plan = planned(directory, manifest, strategy, limit)?;
+    let (result, report) = (directory.join("result"), directory.join("report.json"));
+    let mut command = program("intersect", directory, manifest, strategy, limit);
+    command.arg("--quiet").arg("--temp-dir").arg(directory);
     command.arg("--output").arg(&result);
     command.arg("--stats").arg(&report);
     if settings.is_cold {
@@ -100,12 +100,12 @@ pub(crate) fn measure(
 
 /// Returns what `outset plan` says of the run.
 fn planned(
-    place: &Path,
+    directory: &Path,
     manifest: &Manifest,
     strategy: &str,
     limit: u64,
 ) -> Result<Value, Failure> {
-    let output = program("plan", place, manifest, strategy, limit)
+    let output = program("plan", directory, manifest, strategy, limit)
         .arg("--json")
         .output()?;
     Ok(serde_json::from_slice(&output.stdout).unwrap_or(Value::Null))
@@ -113,7 +113,7 @@ fn planned(
 
 fn program(
     command: &str,
-    place: &Path,
+    directory: &Path,
     manifest: &Manifest,
     strategy: &str,
     limit: u64,
@@ -124,7 +124,7 @@ fn program(
     if is_nul(manifest) {
         program.arg("--zero-terminated");
     }
-    program.args(manifest.files.iter().map(|file| place.join(&file.path)));
+    program.args(manifest.files.iter().map(|file| directory.join(&file.path)));
     program
 }
 

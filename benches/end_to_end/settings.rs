@@ -11,7 +11,7 @@ use crate::Failure;
 /// The options, as the page of the benchmark describes them.
 pub(crate) struct Settings {
     pub(crate) lines: u64,
-    pub(crate) place: PathBuf,
+    pub(crate) directory: PathBuf,
     pub(crate) data: Option<PathBuf>,
     pub(crate) share: u64,
     pub(crate) memory: Option<u64>,
@@ -26,7 +26,7 @@ impl Settings {
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, Failure> {
         let mut settings = Self {
             lines: 1_000_000,
-            place: std::env::temp_dir(),
+            directory: std::env::temp_dir(),
             data: None,
             share: 40,
             memory: None,
@@ -43,7 +43,7 @@ impl Settings {
             let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
             match argument.as_str() {
                 "--lines" => settings.lines = outset::size::parse_count(value()?)?,
-                "--dir" => settings.place = value()?.into(),
+                "--dir" => settings.directory = value()?.into(),
                 "--data" => settings.data = Some(value()?.into()),
                 "--share" => settings.share = outset::size::parse_count(value()?)?.max(1),
                 "--memory" => settings.memory = Some(outset::size::parse_bytes(value()?)?),

@@ -34,7 +34,7 @@ pub(crate) struct Entry<'a> {
 }
 
 /// The front of an entry, before its label.
-pub(super) type Front = arrayvec::ArrayVec<u8, { 2 * MAX_LENGTH_BYTES + 1 + 8 }>;
+pub(super) type EntryFront = arrayvec::ArrayVec<u8, { 2 * MAX_LENGTH_BYTES + 1 + 8 }>;
 
 impl<'a> Entry<'a> {
     /// Makes the entry of a line that is written once, without a label.
@@ -54,8 +54,8 @@ impl<'a> Entry<'a> {
     }
 
     /// Makes the bytes before the label.
-    pub(super) fn front(&self, order: Order) -> Front {
-        let mut front = Front::new();
+    pub(super) fn front(&self, order: Order) -> EntryFront {
+        let mut front = EntryFront::new();
         for number in [self.times, self.duplicates] {
             let mut bytes = [0; MAX_LENGTH_BYTES];
             let taken = put_length(&mut bytes, number as usize);

@@ -1,20 +1,20 @@
 //! Entries that are put in order in memory.
 //!
-//! *Owns:* [`SortBuffer`], a piece of memory with entries at its front and, for each, its rank and its place at its
+//! *Owns:* [`SortBuffer`], a piece of memory with entries at its front and, for each, its rank and its offset at its
 //! back. The rank is the entry's ordinal, or the first bytes of its line.
 //!
 //! ```text
-//!  │ entry │ entry │ entry │ ... free ... │ rank, place │ rank, place │ rank, place │
+//!  │ entry │ entry │ entry │ ... free ... │ rank, offset │ rank, offset │ rank, offset │
 //!   0                       filled                       one for each entry, the latest first
 //! ```
 //!
 //! *Invariants:* front and back never meet. Only the back is moved when the entries are put in order.
 //!
-//! Sorting by lines: places are sorted by ranks alone, which are beside them. Those whose ranks are equal get new ones,
-//! of the next bytes of their lines, and are sorted by these, and so on. So a line is looked up once for each
+//! Sorting by lines: offsets are sorted by ranks alone, which are beside them. Those whose ranks are equal get new
+//! ones, of the next bytes of their lines, and are sorted by these, and so on. So a line is looked up once for each
 //! [`RANK_BYTES`] bytes that it shares with another, not once for each comparison.
 //!
-//! *Cost:* an entry's bytes, 4 for its length and 16 for rank and place.
+//! *Cost:* an entry's bytes, 4 for its length and 16 for rank and offset.
 //!
 //! *Sources:* Bentley and Sedgewick, Fast Algorithms for Sorting and Searching Strings, SODA 1997 (multikey quicksort),
 //! with the cached words of Rantala and of Kärkkäinen.
@@ -26,11 +26,11 @@ use crate::memory::buffer::Buffer;
 use crate::selection::Order;
 use crate::sys::cpu;
 
-/// Bytes at the back for each entry: rank and place.
+/// Bytes at the back for each entry: rank and offset.
 const BACK: usize = 16;
 /// Bytes before each entry for its length. A buffer is smaller than 4 GiB.
 const LENGTH: usize = 4;
-/// The most bytes of a buffer: places and lengths have 32 bits.
+/// The most bytes of a buffer: offsets and lengths have 32 bits.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
 /// Entries that are fetched ahead of their turn when all are gone through in order.
 const AHEAD: usize = 8;
@@ -85,8 +85,8 @@ impl SortBuffer {
         put(entry.label);
         put(entry.line);
         let at = self.buffer.len() - back;
-        let place = [entry.rank(self.order), start as u64];
-        self.buffer[at..at + BACK].copy_from_slice(bytemuck::bytes_of(&place));
+        let offset = [entry.rank(self.order), start as u64];
+        self.buffer[at..at + BACK].copy_from_slice(bytemuck::bytes_of(&offset));
         self.entries += 1;
         self.line_bytes += entry.line_bytes();
         true
@@ -101,11 +101,11 @@ impl SortBuffer {
     pub(super) fn sort(&mut self) {
         let split = self.buffer.len() - self.entries * BACK;
         let (front, back) = self.buffer.split_at_mut(split);
-        let places: &mut [[u64; 2]] = bytemuck::cast_slice_mut(back);
+        let offsets: &mut [[u64; 2]] = bytemuck::cast_slice_mut(back);
         if self.order == Order::Input {
-            places.sort_unstable_by_key(|&[rank, _]| rank);
+            offsets.sort_unstable_by_key(|&[rank, _]| rank);
         } else {
-            sort_by_lines(front, places, 0);
+            sort_by_lines(front, offsets, 0);
         }
     }
 
@@ -117,8 +117,8 @@ impl SortBuffer {
     /// Returns the entry with this number, from 0, in the present order.
     pub(super) fn entry(&self, number: usize) -> Option<Entry<'_>> {
         let split = self.buffer.len() - self.entries * BACK;
-        let places: &[[u64; 2]] = bytemuck::cast_slice(&self.buffer[split..]);
-        read(&self.buffer, places.get(number)?[1], self.order)
+        let offsets: &[[u64; 2]] = bytemuck::cast_slice(&self.buffer[split..]);
+        read(&self.buffer, offsets.get(number)?[1], self.order)
     }
 
     /// Lists the entries in the present order.
@@ -126,13 +126,13 @@ impl SortBuffer {
     /// They lie in the order in which they were pushed. So a few are fetched from memory ahead of their turn.
     pub(super) fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
         let split = self.buffer.len() - self.entries * BACK;
-        let places: &[[u64; 2]] = bytemuck::cast_slice(&self.buffer[split..]);
+        let offsets: &[[u64; 2]] = bytemuck::cast_slice(&self.buffer[split..]);
         let entry = move |number: usize| {
-            if let Some(&[_, place]) = places.get(number + AHEAD) {
-                cpu::prefetch(&self.buffer, place as usize);
-                cpu::prefetch(&self.buffer, place as usize + CACHE_LINE);
+            if let Some(&[_, offset]) = offsets.get(number + AHEAD) {
+                cpu::prefetch(&self.buffer, offset as usize);
+                cpu::prefetch(&self.buffer, offset as usize + CACHE_LINE);
             }
-            read(&self.buffer, places.get(number)?[1], self.order)
+            read(&self.buffer, offsets.get(number)?[1], self.order)
         };
         (0..self.entries).map_while(entry)
     }
@@ -143,28 +143,29 @@ impl SortBuffer {
     }
 }
 
-/// Sorts places whose ranks are of the bytes behind the first `round` times [`RANK_BYTES`], which their lines share.
-fn sort_by_lines(front: &[u8], places: &mut [[u64; 2]], round: usize) {
-    let line = |place| read(front, place, Order::Sorted).map_or(&[][..], |entry| entry.line);
+/// Sorts the offsets of entries whose ranks are of the bytes behind the first `round` times [`RANK_BYTES`], which
+/// their lines share.
+fn sort_by_lines(front: &[u8], offsets: &mut [[u64; 2]], round: usize) {
+    let line = |offset| read(front, offset, Order::Sorted).map_or(&[][..], |entry| entry.line);
     if round == ROUNDS {
-        places.sort_unstable_by(|&[_, one], &[_, other]| line(one).cmp(line(other)));
+        offsets.sort_unstable_by(|&[_, one], &[_, other]| line(one).cmp(line(other)));
         return;
     }
-    places.sort_unstable_by_key(|&[rank, _]| rank);
-    for equal in places.chunk_by_mut(|[one, _], [other, _]| one == other) {
+    offsets.sort_unstable_by_key(|&[rank, _]| rank);
+    for equal in offsets.chunk_by_mut(|[one, _], [other, _]| one == other) {
         // Lines that end are equal to the end.
         if equal.len() > 1 && equal[0][0] as u8 == GOES_ON {
-            for [number, place] in equal.iter_mut() {
-                *number = rank(line(*place), (round + 1) * RANK_BYTES);
+            for [number, offset] in equal.iter_mut() {
+                *number = rank(line(*offset), (round + 1) * RANK_BYTES);
             }
             sort_by_lines(front, equal, round + 1);
         }
     }
 }
 
-/// Reads the entry at `place` of the front of a buffer.
-fn read(front: &[u8], place: u64, order: Order) -> Option<Entry<'_>> {
-    let (length, rest) = front.get(place as usize..)?.split_first_chunk()?;
+/// Reads the entry at `offset` of the front of a buffer.
+fn read(front: &[u8], offset: u64, order: Order) -> Option<Entry<'_>> {
+    let (length, rest) = front.get(offset as usize..)?.split_first_chunk()?;
     let length = u32::from_le_bytes(*length) as usize;
     Entry::read(rest.get(..length)?, order)
 }

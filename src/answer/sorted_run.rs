@@ -17,7 +17,7 @@ use crate::selection::Order;
 use crate::spill::block::{
     self, Address, BlockKind, HEADER, MAX_LENGTH_BYTES, put_length, record_bytes, take_length,
 };
-use crate::spill::loads::{LoadQueue, Part, Pending};
+use crate::spill::loads::{FileRange, LoadQueue, Pending};
 use crate::spill::reader::LongRecord;
 use crate::temp::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
 
@@ -69,7 +69,7 @@ impl SortedRun {
             return Ok(None);
         }
         let offset = number * self.block_bytes;
-        let part = Part {
+        let part = FileRange {
             file: self.file.clone(),
             offset,
             // The file ends with the padding of the last block.

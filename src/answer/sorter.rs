@@ -45,12 +45,12 @@ const BLOCK_SHARE: u64 = 16;
 pub(crate) struct Sorter<'s> {
     rules: SorterRules<'s>,
     budget: MemoryBudget,
-    state: Mutex<State>,
+    state: Mutex<SorterState>,
     /// Buffers that no thread has.
     idle: (Sender<WorkBuffer>, Receiver<WorkBuffer>),
 }
 
-struct State {
+struct SorterState {
     /// The number of buffers that may still be made.
     unmade: usize,
     runs: Vec<SortedRun>,
@@ -63,7 +63,7 @@ impl<'s> Sorter<'s> {
     pub(crate) fn new(rules: SorterRules<'s>) -> Self {
         Self {
             budget: MemoryBudget::new(rules.bytes, 0),
-            state: Mutex::new(State {
+            state: Mutex::new(SorterState {
                 unmade: rules.buffers.max(1),
                 runs: Vec::new(),
                 next: 0,
@@ -198,7 +198,7 @@ impl<'s> Sorter<'s> {
             rules, state, idle, ..
         } = self;
         let buffers = std::iter::from_fn(|| idle.1.try_recv().ok()).collect();
-        let State { runs, next, .. } = state.into_inner();
+        let SorterState { runs, next, .. } = state.into_inner();
         let merging = Merging {
             rules: &rules,
             budget,
@@ -219,8 +219,8 @@ mod tests {
 
     #[test]
     fn l10_runs_that_memory_cannot_read_at_once_are_merged_in_several_levels() {
-        let place = tempfile::tempdir().unwrap();
-        let parents = [place.path().to_owned()];
+        let directory = tempfile::tempdir().unwrap();
+        let parents = [directory.path().to_owned()];
         let space = TempSpace::new(&parents, Quota::new(u64::MAX), &Interrupt::new());
         let address = Address {
             run: 1,

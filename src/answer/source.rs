@@ -1,7 +1,7 @@
 //! The sources of a merge: entries in order, and which source has the first of all.
 //!
 //! *Owns:* [`MergeSource`] and the comparisons of a merge. The sources are a heap; the first one goes on to its next
-//! entry where it is, and then to its place.
+//! entry where it is, and then moves to where it belongs.
 //!
 //! The lines of hundreds of sources are far apart in memory, and to look them up is most of what a merge would cost. So
 //! each source has the first bytes of its line beside it. Lines are looked up where these are equal.
@@ -160,7 +160,7 @@ pub(super) fn merge(
         if let Some(entry) = first.entries.entry() {
             each(&entry)?;
         }
-        // Its next entry finds its place when `first` is dropped.
+        // It moves to where its next entry belongs when `first` is dropped.
         if !first.advance()? {
             ended.push(PeekMut::pop(first));
         }

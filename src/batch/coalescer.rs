@@ -22,7 +22,7 @@ use crate::memory::budget::{MemoryBudget, Reservation};
 /// Bytes of keys that are gathered, at most: 2,048 of 64 bytes.
 const BYTES: usize = 128 << 10;
 /// A batch of which more lines than this pass is handed over at once: copies would cost more than they bring.
-const MOST_GATHERED: usize = BATCH / 4;
+const MOST_COALESCED: usize = BATCH / 4;
 
 /// Keys with their hashes and ordinals. Flush it at the end: what is in it when it is dropped is lost.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Coalescer {
 
     /// Makes an empty one; `None` where `budget` has no memory for it.
     pub(crate) fn new(budget: &MemoryBudget) -> Option<Self> {
-        let reservation = budget.reserve("gathered lines", Self::MEMORY_BYTES).ok()?;
+        let reservation = budget.reserve("coalesced lines", Self::MEMORY_BYTES).ok()?;
         Some(Self {
             bytes: Vec::with_capacity(BYTES),
             ends: Vec::with_capacity(BATCH),
@@ -61,7 +61,7 @@ impl Coalescer {
 
     /// Takes the lines of `batch` at `indexes`. Many lines are handed to `work` at once; so is what was gathered
     /// before, where there is no room for more. `work` deals with the lines at the indexes that it gets; where they
-    /// were gathered, it sees their keys in the place of the lines.
+    /// were gathered, it sees their keys instead of the lines.
     ///
     /// # Errors
     /// What `work` reports.
@@ -75,7 +75,7 @@ impl Coalescer {
             .iter()
             .map(|&index| batch.keys[index as usize].len());
         let bytes: usize = lengths.sum();
-        if indexes.len() > MOST_GATHERED || bytes > BYTES {
+        if indexes.len() > MOST_COALESCED || bytes > BYTES {
             return work(batch, indexes);
         }
         if self.ends.len() + indexes.len() > BATCH || self.bytes.len() + bytes > BYTES {

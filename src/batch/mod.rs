@@ -121,7 +121,7 @@ impl Keyed<'_> {
 
 /// A filter, of whatever kind, that lets some lines of a batch through. It must be complete; several threads ask it
 /// at the same time.
-pub(crate) trait Screen: Sync {
+pub(crate) trait Prefilter: Sync {
     /// Lists the indexes of the lines that may have been inserted, in order. `passing` is overwritten.
     ///
     /// # Errors
@@ -153,7 +153,7 @@ impl<'a> Batch<'a> {
     /// overwritten.
     pub(crate) fn passing(
         &self,
-        filter: Option<&dyn Screen>,
+        filter: Option<&dyn Prefilter>,
         passing: &mut Vec<u32>,
     ) -> Result<()> {
         match filter {
@@ -214,23 +214,23 @@ pub(crate) fn for_each_batch<'a>(
     loop {
         let Scratch {
             hashes,
-            ordinals: places,
+            ordinals: own_ordinals,
             built,
         } = &mut *scratch;
         group.clear();
         hashes.clear();
-        places.clear();
+        own_ordinals.clear();
         match keyed {
             Some(_) => {
                 group.append(&mut waiting);
-                places.append(&mut waiting_ordinals);
+                own_ordinals.append(&mut waiting_ordinals);
                 let waited = group.len();
                 group.extend(lines.by_ref().take(RECORDS - waited));
-                ordinals.take(&mut group[waited..], places);
+                ordinals.take(&mut group[waited..], own_ordinals);
             }
             None => {
                 while let Some(step) = take_step(&mut lines, &mut group) {
-                    ordinals.take(step, places);
+                    ordinals.take(step, own_ordinals);
                     hasher.hash_more(step, hashes);
                 }
             }
@@ -242,11 +242,11 @@ pub(crate) fn for_each_batch<'a>(
         let keys = match keyed {
             None => &group[..],
             Some(keyed) => {
-                let done = keyed.take(&mut group, places, &mut taken, built)?;
+                let done = keyed.take(&mut group, own_ordinals, &mut taken, built)?;
                 waiting.extend_from_slice(&group[done..]);
-                waiting_ordinals.extend(places.iter().skip(done));
+                waiting_ordinals.extend(own_ordinals.iter().skip(done));
                 group.truncate(taken.len());
-                places.truncate(taken.len());
+                own_ordinals.truncate(taken.len());
                 let key = |key: &Key<'a>| match key {
                     Key::Piece(piece) => piece,
                     Key::Built(range) => &built[range.clone()],
@@ -262,7 +262,7 @@ pub(crate) fn for_each_batch<'a>(
             lines: if keeps_lines { &group } else { keys },
             keys,
             hashes,
-            ordinals: places,
+            ordinals: own_ordinals,
         };
         if !work(batch)? {
             return Ok(count);
@@ -329,14 +329,14 @@ mod tests {
             let third = |index: usize| Some(index as u64 * 3);
             assert_eq!(batches(&behind, Ordinals::Behind), expected(&third));
             let start = lines.first().map_or(0, |line| line.as_ptr() as usize);
-            let by_place = Ordinals::ByPlace {
+            let by_address = Ordinals::ByAddress {
                 address: start,
                 ordinal: 7,
             };
-            let place = |index: usize| {
+            let ordinal = |index: usize| {
                 Some(7u64.wrapping_add((lines[index].as_ptr() as usize).wrapping_sub(start) as u64))
             };
-            assert_eq!(batches(&lines, by_place), expected(&place));
+            assert_eq!(batches(&lines, by_address), expected(&ordinal));
         }
     }
 }

@@ -12,8 +12,8 @@ pub(crate) const ORDINAL_BYTES: usize = 8;
 pub(crate) enum Ordinals {
     /// Nobody asks for them.
     None,
-    /// From the place of the line in memory.
-    ByPlace {
+    /// From the address of the line in memory.
+    ByAddress {
         /// The address of a byte in memory, and its ordinal.
         address: usize,
         ordinal: u64,
@@ -27,9 +27,13 @@ impl Ordinals {
     pub(super) fn take(self, lines: &mut [&[u8]], ordinals: &mut Vec<u64>) {
         match self {
             Self::None => {}
-            Self::ByPlace { address, ordinal } => {
-                let place = |line: &&[u8]| (line.as_ptr() as usize).wrapping_sub(address) as u64;
-                ordinals.extend(lines.iter().map(|line| ordinal.wrapping_add(place(line))));
+            Self::ByAddress { address, ordinal } => {
+                let distance = |line: &&[u8]| (line.as_ptr() as usize).wrapping_sub(address) as u64;
+                ordinals.extend(
+                    lines
+                        .iter()
+                        .map(|line| ordinal.wrapping_add(distance(line))),
+                );
             }
             Self::Behind => {
                 for line in lines {

@@ -39,14 +39,14 @@ impl Scatter {
         for part in 0..parts {
             self.ends[part + 1] += self.ends[part];
         }
-        // Counted one place further on and summed up, `ends[part]` is where the part begins. It moves forward
+        // Counted one element further on and summed up, `ends[part]` is where the part begins. It moves forward
         // with each index and is left where the part ends.
         self.order.clear();
         self.order.resize(self.parts.len(), 0);
         for (index, &part) in indexes.zip(&self.parts) {
-            let place = &mut self.ends[part as usize];
-            self.order[*place as usize] = index;
-            *place += 1;
+            let next = &mut self.ends[part as usize];
+            self.order[*next as usize] = index;
+            *next += 1;
         }
     }
 

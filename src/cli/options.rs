@@ -218,11 +218,14 @@ impl TempArguments {
 
 /// Names the directories for temporary files that are not there, for a run that needed none of them.
 pub(crate) fn missing_temp_dirs(options: &Options) -> Vec<String> {
-    let missing = options.temp_dirs.iter().filter(|place| !place.is_dir());
-    let line = |place: &PathBuf| {
-        let place = place.display();
+    let missing = options
+        .temp_dirs
+        .iter()
+        .filter(|directory| !directory.is_dir());
+    let line = |directory: &PathBuf| {
+        let directory = directory.display();
         format!(
-            "{place}: is no directory for temporary files: check --temp-dir (this run needs none so far)"
+            "{directory}: is no directory for temporary files: check --temp-dir (this run needs none so far)"
         )
     };
     missing.map(line).collect()

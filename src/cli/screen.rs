@@ -31,7 +31,7 @@ static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
 
 /// The form in which progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LineStyle {
     /// One line of a terminal that is drawn again and again.
     Bar,
     /// A line now and then.
@@ -62,10 +62,10 @@ struct End {
 /// # Errors
 /// That there can be no thread.
 pub(crate) fn show(
-    kind: Kind,
-    look: impl Fn(Kind) -> Option<String> + Send + 'static,
+    kind: LineStyle,
+    look: impl Fn(LineStyle) -> Option<String> + Send + 'static,
 ) -> io::Result<()> {
-    let line = (kind == Kind::Bar).then(Arc::<DrawnLine>::default);
+    let line = (kind == LineStyle::Bar).then(Arc::<DrawnLine>::default);
     let end = Arc::new(End::default());
     let (drawn, watched) = (line.clone(), end.clone());
     let drawing = thread::Builder::new()
@@ -77,7 +77,7 @@ pub(crate) fn show(
                 None => print(&watched, &look),
             }
             if watched.is_interruption.load(Ordering::Acquire)
-                && let Some(text) = look(Kind::Last)
+                && let Some(text) = look(LineStyle::Last)
             {
                 warn(&format!("interrupted in {text}"));
             }
@@ -175,9 +175,9 @@ fn write_error(text: &str) {
     let _nowhere_to_report = io::stderr().write_all(text.as_bytes());
 }
 
-fn draw(line: &DrawnLine, end: &End, look: &dyn Fn(Kind) -> Option<String>) {
+fn draw(line: &DrawnLine, end: &End, look: &dyn Fn(LineStyle) -> Option<String>) {
     while !end.is_wanted.load(Ordering::Acquire) {
-        if let Some(text) = look(Kind::Bar) {
+        if let Some(text) = look(LineStyle::Bar) {
             line.draw(text);
         }
         thread::park_timeout(INTERVAL);
@@ -185,11 +185,11 @@ fn draw(line: &DrawnLine, end: &End, look: &dyn Fn(Kind) -> Option<String>) {
     line.draw(String::new());
 }
 
-fn print(end: &End, look: &dyn Fn(Kind) -> Option<String>) {
+fn print(end: &End, look: &dyn Fn(LineStyle) -> Option<String>) {
     let mut last = Instant::now();
     while !end.is_wanted.load(Ordering::Acquire) {
         // Also when nothing is printed: the rate follows from many looks.
-        let line = look(Kind::Plain);
+        let line = look(LineStyle::Plain);
         if let Some(text) = line.filter(|_| last.elapsed() >= PLAIN_INTERVAL) {
             last = Instant::now();
             warn(&text);

@@ -32,7 +32,7 @@ extern "C" fn look() {
 
 #[expect(
     unsafe_code,
-    reason = "a place in a section is a claim about what is in it"
+    reason = "putting it in a section is a claim about what is in it"
 )]
 // SAFETY: the section holds functions that are called with C's convention; `look` takes none of the
 // arguments, needs nothing of the runtime, and cannot panic.
@@ -41,8 +41,8 @@ extern "C" fn look() {
 static LOOK: extern "C" fn() = look;
 
 /// Puts something in the place of streams that were closed which can be used no more than they could,
-/// neither by their numbers nor by names such as `/dev/stdin`: a link to a directory, opened as a place and not
-/// followed.
+/// neither by their numbers nor by names such as `/dev/stdin`: a link to a directory, opened as a path (`O_PATH`) and
+/// not followed.
 pub(super) fn keep_closed() {
     let was_closed = |number: usize| WERE_CLOSED[number].load(Ordering::Relaxed);
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;

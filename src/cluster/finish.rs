@@ -17,7 +17,7 @@ use std::io::Read;
 
 use serde::Serialize;
 
-use crate::cluster::reports::{Join, Report, Shard, Sums, Written, reports};
+use crate::cluster::reports::{ClusterReport, Join, Shard, Sums, Written, reports};
 use crate::cluster::stats::{RangeStats, SideStats, hex};
 use crate::error::{Error, Result};
 
@@ -90,8 +90,8 @@ pub fn finish<R: Read>(
     for (name, file) in files {
         for report in reports(&name, file) {
             match report? {
-                Report::Shard(shard) => all.add_shard(&name, shard)?,
-                Report::Join(join) => all.add_join(&name, join)?,
+                ClusterReport::Shard(shard) => all.add_shard(&name, shard)?,
+                ClusterReport::Join(join) => all.add_join(&name, join)?,
             }
         }
     }

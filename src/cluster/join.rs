@@ -30,7 +30,7 @@ use crate::plan::exchange::join_layout;
 use crate::plan::{InputShape, Job};
 use crate::run::Run;
 use crate::run::survey::job_for;
-use crate::selection::{MOST_COUNTED_SIDES, Order, Rule, Selection, Sides, Turn};
+use crate::selection::{MOST_COUNTED_SIDES, Order, Rule, Selection, SideReading, Sides};
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::fill;
 use crate::spill::rules::FillRules;
@@ -79,7 +79,7 @@ pub fn join(
     // Of its own: what is in one bucket of the job has the same bits of the hash under the job's key.
     let hasher = LineHasher::new(options.hash_key)?;
     let space = temp_space(options);
-    space.places().remove_orphans();
+    space.directories().remove_orphans();
     let run = Run::new(options, layout, hasher, &space);
     let out = Collector::new(sink);
     let expected = Expected {
@@ -128,10 +128,10 @@ pub const MOST_SIDES: u32 = MOST_COUNTED_SIDES as u32;
 /// Returns the rule of the selection, for sides that each have a store.
 fn sides_of(request: &JoinRequest) -> Result<Sides> {
     let count = request.sides as usize;
-    let turns = (0..count).zip(1..);
-    let turns = turns.map(|(input, number)| Turn { input, number });
+    let readings = (0..count).zip(1..);
+    let readings = readings.map(|(input, number)| SideReading { input, number });
     let rule = Rule::new(request.selection, count)?;
-    Ok(Sides::new(rule, turns.collect()))
+    Ok(Sides::new(rule, readings.collect()))
 }
 
 /// The sources of the frames, read one after the other.

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 /// A report, as far as it counts here.
 #[derive(Deserialize)]
 #[serde(tag = "command", rename_all = "lowercase")]
-pub(super) enum Report {
+pub(super) enum ClusterReport {
     Shard(Shard),
     Join(Join),
 }
@@ -92,8 +92,8 @@ impl Sums {
 }
 
 /// Reads the reports in a file, one after the other.
-pub(super) fn reports<R: Read>(name: &str, file: R) -> impl Iterator<Item = Result<Report>> {
-    let read = serde_json::Deserializer::from_reader(file).into_iter::<Report>();
+pub(super) fn reports<R: Read>(name: &str, file: R) -> impl Iterator<Item = Result<ClusterReport>> {
+    let read = serde_json::Deserializer::from_reader(file).into_iter::<ClusterReport>();
     read.map(move |report| report.map_err(|error| failure(name, error)))
 }
 

@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::batch::Screen;
+use crate::batch::Prefilter;
 use crate::cluster::key::JobKey;
 use crate::cluster::stats::{RangeStats, ShardInputStats, ShardStats, SideStats, hex};
 use crate::error::{Error, Result};
@@ -27,7 +27,7 @@ use crate::input::{Input, Source};
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
 use crate::options::Options;
-use crate::pass::spill::{Screening, spill};
+use crate::pass::spill::{SpillRequest, spill};
 use crate::plan::exchange::shard_layout;
 use crate::plan::{Job, Layout};
 use crate::run::Run;
@@ -106,15 +106,15 @@ pub fn shard(
     };
     let (buckets, compression) = (request.buckets, request.compression);
     let sender = Sender::new(out, target, stamp, buckets, compression, &run.budget);
-    let screening = Screening {
-        screen: filter.as_ref().map(|filter| filter as &dyn Screen),
+    let spill_request = SpillRequest {
+        prefilter: filter.as_ref().map(|filter| filter as &dyn Prefilter),
         keeps_repeats: true,
         block_sink: Some(&sender),
-        ..Screening::default()
+        ..SpillRequest::default()
     };
     run.expect_inputs(&["spill"], inputs.iter());
     let pool = run.block_pool();
-    let spilled = spill(&run, &pool, input, screening)?;
+    let spilled = spill(&run, &pool, input, spill_request)?;
     let trailer = sender.finish()?;
     tell_left_out(&inputs, &options);
     let phases = run.record().phases.clone();

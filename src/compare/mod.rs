@@ -48,7 +48,7 @@ use crate::run::temp_parents;
 use crate::selection::Selection;
 use crate::stats::Stats;
 use crate::sys::machine;
-use crate::temp::places::Places;
+use crate::temp::directories::TempDirectories;
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
 
@@ -102,8 +102,8 @@ pub struct Comparer<'o> {
 ///
 /// ```
 /// use outset::{Options, Selection, Source, compare};
-/// # let place = tempfile::tempdir()?;
-/// # let (a, b) = (place.path().join("a"), place.path().join("b"));
+/// # let directory = tempfile::tempdir()?;
+/// # let (a, b) = (directory.path().join("a"), directory.path().join("b"));
 /// std::fs::write(&a, "apple\nbanana\ncherry\n")?;
 /// std::fs::write(&b, "cherry\ndate\n")?;
 /// let (inputs, options) = ([Source::from(&a), Source::from(&b)], Options::default());
@@ -148,7 +148,7 @@ impl<'o> Comparer<'o> {
         let resident_bytes = known.unwrap_or_else(machine::resident_bytes);
         let shared = Shared {
             quota: Quota::new(options.max_temp_bytes.unwrap_or(u64::MAX)),
-            places: Places::new(&temp_parents(options), &options.interrupt),
+            directories: TempDirectories::new(&temp_parents(options), &options.interrupt),
         };
         let sharing = Options {
             shared: Some(shared.clone()),

@@ -41,8 +41,8 @@ type Bytes = Box<dyn Read + Send>;
 ///
 /// ```
 /// use outset::{Options, Reader, Source, intersect};
-/// # let place = tempfile::tempdir()?;
-/// # let path = place.path().join("b");
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("b");
 /// std::fs::write(&path, "banana\ncherry\n")?;
 ///
 /// let in_memory = Source::from(Reader::new("fruit", &b"apple\nbanana\n"[..]));

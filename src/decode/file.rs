@@ -17,7 +17,7 @@ use crate::memory::buffer::PAGE;
 use crate::sys::direct_io::{is_refusal, set_direct};
 use crate::sys::failpoint::fail_point;
 
-/// The number of places of a file that are probed for being cached, spread evenly over it; a file of fewer pages has
+/// The number of offsets in a file that are probed for being cached, spread evenly over it; a file of fewer pages has
 /// one in each.
 const CACHE_PROBES: u64 = 16;
 
@@ -94,7 +94,7 @@ impl PositionedFile {
     }
 }
 
-/// Returns true if most probed places are in the page cache. Each probe asks for a byte that must come without waiting
+/// Returns true if most probed pages are in the page cache. Each probe asks for a byte that must come without waiting
 /// (`RWF_NOWAIT`): the kernel answers `EAGAIN` where the disk would have to be asked. Where the kernel cannot tell,
 /// buffered reading is the safe assumption.
 pub(crate) fn is_cached(file: &File, size: u64) -> bool {

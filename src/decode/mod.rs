@@ -1,11 +1,12 @@
 //! Bytes: how those of a file or stream are reached, and how they are decoded.
 //!
 //! *Owns:* streams that do not keep a run from stopping ([`stream`]), readers of a program ([`feed`]), files that are
-//! read by position ([`file`](mod@file)) and must not change ([`file_state`]), the form of a file ([`form`]), and the
-//! decoders: [`compressed`] texts and the rows of [`parquet`] files. What is asked of all of them is a [`request`].
+//! read by position ([`file`](mod@file)) and must not change ([`file_state`]), the format of a file ([`file_format`]),
+//! and the decoders: [`compressed`] texts and the rows of [`parquet`] files. What is asked of all of them is a
+//! [`request`].
 //!
 //! *Invariants.*
-//! - The first bytes of a file decide its form, not its name.
+//! - The first bytes of a file decide its format, not its name.
 //! - Nothing is allocated because a file says so before the memory for it was granted.
 //! - Decoded data is complete, or the run fails. It is read in order, and decoded anew for each pass.
 //!
@@ -14,8 +15,8 @@
 pub(crate) mod compressed;
 pub(crate) mod feed;
 pub(crate) mod file;
+pub(crate) mod file_format;
 pub(crate) mod file_state;
-pub(crate) mod form;
 pub(crate) mod io_error;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;

@@ -48,7 +48,7 @@ impl<'a> Engine<'a> {
     /// The refusal of a plan, or the failure of the last attempt.
     pub(super) fn run(&self, mut inputs: Vec<Input>, start: Instant) -> Result<Stats> {
         // Before anything asks how much disk is free; and in every run, also in one that spills nothing.
-        self.space.places().remove_orphans();
+        self.space.directories().remove_orphans();
         let try_set = |job| Job {
             set_estimate: SetEstimate::Try,
             selection: self.selection,
@@ -80,7 +80,7 @@ impl<'a> Engine<'a> {
         loop {
             let plan = plan_of(&job, self.options)?;
             check_space(&plan, &job, self.options)?;
-            // Inputs and their shapes change places together: the next plan, if any, is made for this order.
+            // Inputs and their shapes are reordered together: the next plan, if any, is made for this order.
             inputs = in_order(inputs, &plan.sized.order);
             job = job.reordered(&plan.sized.order);
             if let Some(observer) = &self.options.observer {
@@ -240,7 +240,7 @@ impl<'a> Engine<'a> {
                     longest_line_bytes: longest.max(job.longest_line_bytes),
                     ..job
                 };
-                // The same limit may not allow more room than before; then the attempt would fail in the same place.
+                // The same limit may not allow more room than before; then the attempt would fail at the same step.
                 let needed =
                     line_bytes.map_or(plan.layout.scan.long_line_bytes + 1, long_line_buffer);
                 match plan::plan(&longer) {
@@ -287,7 +287,7 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Copies the pipes among the inputs of these numbers to temporary space, and puts the copies in their places.
+/// Copies the pipes among the inputs of these numbers to temporary space, and puts the copies in their stead.
 fn spool_pipes(
     run: &Run<'_>,
     inputs: &mut Vec<Input>,

@@ -4,7 +4,7 @@
 //! estimate.
 //!
 //! ```text
-//! 1. open      inputs, the stored filter, the place of a filter to be saved       nothing is written yet
+//! 1. open      inputs, the stored filter, the target of a filter to be saved      nothing is written yet
 //! 2. clean up  what killed runs left in the temporary directories
 //! 3. survey    sizes and samples of the inputs                                     -> Job
 //!              (all inputs are pipes: copy the first, and survey again)

@@ -1,7 +1,7 @@
 //! The files that are opened and checked before a run plans anything.
 //!
-//! *Owns:* the opening of inputs, stored filters and their places, and the temporary space of a run. *Invariants:*
-//! nothing is written here. *Cost:* a stored filter is read once, to be checked.
+//! *Owns:* the opening of inputs, of stored filters and of the files that they are saved to, and the temporary space
+//! of a run. *Invariants:* nothing is written here. *Cost:* a stored filter is read once, to be checked.
 
 use crate::error::{Error, Result};
 use crate::filter::{CheckedFilter, FilterTarget, StoredFilter};
@@ -12,7 +12,7 @@ use crate::options::Options;
 use crate::plan::{FilterPlan, Job};
 use crate::run::temp_parents;
 use crate::selection::{Rule, Selection};
-use crate::temp::places::Places;
+use crate::temp::directories::TempDirectories;
 use crate::temp::quota::Quota;
 use crate::temp::space::{Notify, TempSpace};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(super) fn open_stored(options: &Options) -> Result<Option<CheckedFilter>> {
     filter.check(&MemoryBudget::new(CHECK_BYTES, 0)).map(Some)
 }
 
-/// Opens the place of the filter that is to be saved, if there is one. It must be none of the inputs: the
+/// Opens the target of the filter that is to be saved, if there is one. It must be none of the inputs: the
 /// filter would replace a file that the run still reads.
 pub(super) fn open_target(options: &Options, inputs: &[Input]) -> Result<Option<FilterTarget>> {
     let Some(path) = &options.save_filter else {
@@ -120,13 +120,13 @@ fn check_rows(sides: usize, selection: Selection, options: &Options) -> Result<(
     ))
 }
 
-/// Makes temporary space in the places that the options name, capped as they say. Runs that share these (`compare`)
-/// draw on one quota.
+/// Makes temporary space in the directories that the options name, capped as they say. Runs that share these
+/// (`compare`) draw on one quota.
 pub(crate) fn temp_space(options: &Options) -> TempSpace {
-    let (places, quota) = match &options.shared {
-        Some(shared) => (shared.places.clone(), shared.quota.clone()),
+    let (directories, quota) = match &options.shared {
+        Some(shared) => (shared.directories.clone(), shared.quota.clone()),
         None => (
-            Places::new(&temp_parents(options), &options.interrupt),
+            TempDirectories::new(&temp_parents(options), &options.interrupt),
             Quota::new(options.max_temp_bytes.unwrap_or(u64::MAX)),
         ),
     };
@@ -134,5 +134,5 @@ pub(crate) fn temp_space(options: &Options) -> TempSpace {
         .observer
         .clone()
         .map(|observer| -> Notify { Arc::new(move |notice| observer.noticed(notice)) });
-    TempSpace::in_places(places, quota, &options.interrupt).notifying(notify)
+    TempSpace::in_directories(directories, quota, &options.interrupt).notifying(notify)
 }

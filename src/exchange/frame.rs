@@ -27,7 +27,7 @@
 //! - *counters:* what the shard has for each bucket ([`BucketTotals`](super::totals::BucketTotals)).
 //! - *lines:* whole lines of a result, each with its line end. Never compressed.
 //!
-//! *Invariants:* a frame that passes [`Header::check`] is one that was sent, unless XXH3-64 collides. Sizes are
+//! *Invariants:* a frame that passes [`FrameHeader::check`] is one that was sent, unless XXH3-64 collides. Sizes are
 //! compared with what their kind allows before anything is allocated for them.
 //!
 //! *Cost:* the checksum, one pass over the decoded payload on each side.
@@ -38,7 +38,7 @@ use crate::sys::checksum;
 pub(crate) const HEADER: usize = 88;
 /// The most bytes of a payload of several records, and of one that is compressed, when it is decoded.
 pub(crate) const MOST_DECODED: u64 = 256 << 10;
-/// The place of a frame that none comes before.
+/// The offset that stands for a frame before the first one.
 pub(crate) const NOWHERE: u64 = u64::MAX;
 
 const MAGIC: [u8; 8] = *b"OUTSETF1";
@@ -59,7 +59,7 @@ pub(crate) enum FrameKind {
 
 /// The fields of a header, but for the magic and the checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct FrameHeader {
     pub(crate) job: u64,
     pub(crate) shard: u64,
     /// From 1; 0 in the result of a join.
@@ -79,7 +79,7 @@ pub(crate) struct Header {
     pub(crate) decoded_bytes: u64,
 }
 
-impl Header {
+impl FrameHeader {
     /// Encodes the header with its checksum, for a payload that consists of these pieces when it is decoded.
     pub(crate) fn seal(&self, payload: &[&[u8]]) -> [u8; HEADER] {
         let mut bytes = self.encode();
@@ -106,7 +106,7 @@ impl Header {
         bytes
     }
 
-    /// Decodes the fields of a header and its checksum. The payload is not looked at: [`Header::check`] does that.
+    /// Decodes the fields of a header and its checksum. The payload is not looked at: [`FrameHeader::check`] does that.
     ///
     /// # Errors
     /// What is wrong, in words.
@@ -215,8 +215,8 @@ pub(crate) fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
 mod tests {
     use super::*;
 
-    fn header() -> Header {
-        Header {
+    fn header() -> FrameHeader {
+        FrameHeader {
             job: 1,
             shard: 2,
             side: 3,
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn a_header_comes_back_as_it_was() {
         let sealed = header().seal(&[b"012345", b"6789"]);
-        let (back, sum) = Header::decode(&sealed).unwrap();
+        let (back, sum) = FrameHeader::decode(&sealed).unwrap();
         assert_eq!(back, header());
         assert!(back.check(sum, b"0123456789"));
         assert!(!back.check(sum, b"0123456780"));
@@ -246,7 +246,7 @@ mod tests {
         for bit in 0..HEADER * 8 {
             let mut damaged = sealed;
             damaged[bit / 8] ^= 1 << (bit % 8);
-            let is_noticed = Header::decode(&damaged)
+            let is_noticed = FrameHeader::decode(&damaged)
                 .map_or(true, |(back, sum)| !back.check(sum, b"0123456789"));
             assert!(is_noticed, "bit {bit}");
         }
@@ -254,13 +254,13 @@ mod tests {
 
     #[test]
     fn sizes_that_a_kind_cannot_have_are_refused_before_anything_is_read() {
-        let refused = |change: fn(&mut Header)| {
+        let refused = |change: fn(&mut FrameHeader)| {
             let mut header = header();
             change(&mut header);
-            Header::decode(&header.seal(&[])).unwrap_err()
+            FrameHeader::decode(&header.seal(&[])).unwrap_err()
         };
         for change in [
-            (|header| header.decoded_bytes = MOST_DECODED + 1) as fn(&mut Header),
+            (|header| header.decoded_bytes = MOST_DECODED + 1) as fn(&mut FrameHeader),
             |header| header.stored_bytes = 11,
             |header| header.records = 0,
             |header| header.side = 0,
@@ -272,11 +272,11 @@ mod tests {
         let mut other = header().seal(&[]);
         other[7] = b'2';
         assert_eq!(
-            Header::decode(&other),
+            FrameHeader::decode(&other),
             Err("the frame has a different version")
         );
         assert_eq!(
-            Header::decode(&[0; HEADER]),
+            FrameHeader::decode(&[0; HEADER]),
             Err("these bytes are not a frame")
         );
     }

@@ -7,7 +7,7 @@
 
 use std::io::{self, Write};
 
-use crate::exchange::frame::{Header, NOWHERE};
+use crate::exchange::frame::{FrameHeader, NOWHERE};
 use crate::exchange::sender::Stream;
 use crate::output::Sink;
 
@@ -41,12 +41,12 @@ impl<'s> LineFrames<'s> {
 
     fn frame(&mut self, lines: usize, payload: &[&[u8]]) -> io::Result<()> {
         let bytes = payload.iter().map(|piece| piece.len() as u64).sum();
-        let header = Header {
+        let header = FrameHeader {
             records: lines as u32,
             number: self.number,
             stored_bytes: bytes,
             decoded_bytes: bytes,
-            ..Header::nothing()
+            ..FrameHeader::nothing()
         };
         self.number += 1;
         self.stream.frame(&header.seal(payload), payload).map(drop)

@@ -37,13 +37,13 @@ use std::path::Path;
 use lz4_flex::block::decompress_into;
 
 use crate::error::{Error, Result};
-use crate::exchange::frame::Header;
+use crate::exchange::frame::FrameHeader;
 use crate::memory::buffer::Buffer;
 
 /// A frame that was read, its payload as it was stored.
 #[derive(Debug)]
 pub(crate) struct Frame {
-    pub(crate) header: Header,
+    pub(crate) header: FrameHeader,
     /// The checksum that its header states.
     pub(crate) sum: u64,
     /// Begins with the payload.
@@ -78,7 +78,7 @@ impl Frame {
 }
 
 /// Makes room for the payload of a frame: given its header, and where it begins.
-pub(crate) type MakeRoom<'m> = dyn FnMut(&Header, u64) -> Result<Buffer> + 'm;
+pub(crate) type MakeRoom<'m> = dyn FnMut(&FrameHeader, u64) -> Result<Buffer> + 'm;
 
 /// A stream or a file that frames of lines are read from.
 pub(crate) trait Frames: Send {

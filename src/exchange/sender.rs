@@ -5,7 +5,7 @@
 //! The way of a block, on the worker that filled it and under the lock of its bucket:
 //!
 //! 1. It is compressed into a spare buffer, unless it would not become smaller.
-//! 2. The header is sealed: with the number of the frame in its bucket, and the place of the frame before it.
+//! 2. The header is sealed: with the number of the frame in its bucket, and the offset of the frame before it.
 //! 3. Header and payload are written under the lock of the stream, one after the other.
 //!
 //! ```text
@@ -23,7 +23,7 @@ use std::io::{self, Write};
 use lz4_flex::block::{compress_into, get_maximum_output_size};
 
 use crate::error::Result;
-use crate::exchange::frame::{FrameKind, HEADER, Header, MOST_DECODED, NOWHERE};
+use crate::exchange::frame::{FrameHeader, FrameKind, HEADER, MOST_DECODED, NOWHERE};
 use crate::exchange::totals::{BucketTotals, ENTRY, Trailer};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
@@ -106,7 +106,7 @@ impl<'s> Sender<'s> {
     pub(crate) fn finish(self) -> Result<Trailer> {
         let mut stream = self.stream.into_inner();
         let totals: Vec<BucketTotals> = self.totals.into_iter().map(Mutex::into_inner).collect();
-        let header = Header {
+        let header = FrameHeader {
             job: self.stamp.job,
             shard: self.stamp.shard,
             side: self.stamp.side,
@@ -146,7 +146,7 @@ impl BlockSink for Sender<'_> {
         let [first, second] = content.payload;
         let decoded_bytes = (first.len() + second.len()) as u64;
         let mut totals = self.totals[content.bucket as usize].lock();
-        let mut header = Header {
+        let mut header = FrameHeader {
             job: self.stamp.job,
             shard: self.stamp.shard,
             side: self.stamp.side,
@@ -178,13 +178,13 @@ impl BlockSink for Sender<'_> {
             }
             _ => self.stream.lock().frame(&sealed, &content.payload),
         };
-        let place = sent.map_err(|error| output_error(self.target, "cannot write", error))?;
+        let offset = sent.map_err(|error| output_error(self.target, "cannot write", error))?;
         self.spare.lock().extend(scratch);
         totals.frames += 1;
         totals.lines += content.records;
         totals.bytes += decoded_bytes;
         totals.hash_sum = totals.hash_sum.wrapping_add(content.hash_sum);
-        totals.last = place;
+        totals.last = offset;
         totals.largest = totals.largest.max(decoded_bytes);
         Ok(())
     }
@@ -212,11 +212,11 @@ impl<'s> Stream<'s> {
     /// # Errors
     /// Where it cannot be written.
     pub(crate) fn frame(&mut self, header: &[u8; HEADER], payload: &[&[u8]]) -> io::Result<u64> {
-        let place = self.bytes;
+        let offset = self.bytes;
         self.write(header)?;
         payload.iter().try_for_each(|piece| self.write(piece))?;
         self.frames += 1;
-        Ok(place)
+        Ok(offset)
     }
 
     /// Ends the stream, whose frame of counters begins at `counters`. Returns what it wrote.

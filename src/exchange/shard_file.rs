@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use crate::decode::io_error::unreadable;
 use crate::error::{Error, Result};
-use crate::exchange::frame::{FrameKind, HEADER, Header, NOWHERE};
+use crate::exchange::frame::{FrameHeader, FrameKind, HEADER, NOWHERE};
 use crate::exchange::totals::{BucketTotals, ENTRY, TRAILER, Trailer};
 use crate::exchange::{Frame, Frames, MakeRoom, bad_frames};
 
@@ -29,7 +29,7 @@ pub(crate) struct ShardFile {
     file: Option<File>,
     path: PathBuf,
     /// The header of its counters: all frames have its job, shard and side.
-    counters: Header,
+    counters: FrameHeader,
     bucket: u32,
     /// The totals of the bucket in the file, as its counters say.
     totals: BucketTotals,
@@ -55,7 +55,7 @@ impl ShardFile {
         let mut shard = Self {
             file: None,
             path: path.to_owned(),
-            counters: Header::nothing(),
+            counters: FrameHeader::nothing(),
             bucket,
             totals: BucketTotals::default(),
             next: NOWHERE,
@@ -99,20 +99,20 @@ impl ShardFile {
             ));
         }
         let mut entry = [0; ENTRY];
-        let place = at + HEADER as u64 + u64::from(self.bucket) * ENTRY as u64;
-        read_exactly(file, &self.path, &mut entry, place)?;
+        let offset = at + HEADER as u64 + u64::from(self.bucket) * ENTRY as u64;
+        read_exactly(file, &self.path, &mut entry, offset)?;
         // Its checksum is also that of the header, of which it has the seed.
         self.totals = BucketTotals::decode(&entry, header.seed(), self.bucket)
-            .ok_or_else(|| self.wrong(place, "the totals of the bucket are damaged"))?;
+            .ok_or_else(|| self.wrong(offset, "the totals of the bucket are damaged"))?;
         self.counters = header;
         Ok(())
     }
 
     /// Reads the header of the frame at `at`.
-    fn header(&self, file: &File, at: u64) -> Result<(Header, u64)> {
+    fn header(&self, file: &File, at: u64) -> Result<(FrameHeader, u64)> {
         let mut bytes = [0; HEADER];
         read_exactly(file, &self.path, &mut bytes, at)?;
-        Header::decode(&bytes).map_err(|what| self.wrong(at, what))
+        FrameHeader::decode(&bytes).map_err(|what| self.wrong(at, what))
     }
 
     fn wrong(&self, at: u64, what: &str) -> Error {
@@ -147,9 +147,9 @@ impl Frames for ShardFile {
             None => File::open(&self.path).map_err(|error| unreadable(&self.path, error))?,
         };
         let (header, sum) = self.header(&file, at)?;
-        let place = |header: &Header| (header.job, header.shard, header.side);
+        let origin = |header: &FrameHeader| (header.job, header.shard, header.side);
         let number = self.totals.frames.wrapping_sub(self.read.frames + 1);
-        let belongs = place(&header) == place(&self.counters)
+        let belongs = origin(&header) == origin(&self.counters)
             && (header.kind, header.bucket) == (FrameKind::Records, self.bucket)
             && header.number == number;
         if !belongs || header.stored_bytes > self.before - at {

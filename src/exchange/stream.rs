@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use crate::decode::stream::StoppableStream;
 use crate::error::{Error, Result};
-use crate::exchange::frame::{FrameKind, HEADER, Header};
+use crate::exchange::frame::{FrameHeader, FrameKind, HEADER};
 use crate::exchange::totals::{BucketTotals, ENTRY, TRAILER, Trailer};
 use crate::exchange::{Frame, Frames, MakeRoom, bad_frames};
 use crate::sys::checksum;
@@ -122,7 +122,7 @@ impl<'a> FrameStream<'a> {
     }
 
     /// Reads a frame of counters and compares it with what was read of its shard.
-    fn compare(&mut self, header: Header, sum: u64, at: u64) -> Result<()> {
+    fn compare(&mut self, header: FrameHeader, sum: u64, at: u64) -> Result<()> {
         let section = &self.section;
         let is_of_one = !section.is_mixed && section.shard.is_none_or(|it| it == header.shard);
         if !is_of_one || section.has_counters {
@@ -185,7 +185,7 @@ impl Frames for FrameStream<'_> {
             if !self.fill(&mut bytes[TRAILER..])? {
                 return Err(self.wrong(self.offset, "the stream ends in the middle of a frame"));
             }
-            let decoded = Header::decode(&bytes);
+            let decoded = FrameHeader::decode(&bytes);
             let (header, sum) = decoded.map_err(|what| self.wrong(at, what))?;
             self.section.frames += 1;
             match header.kind {
@@ -223,7 +223,7 @@ impl Frames for FrameStream<'_> {
 
 impl Section {
     /// Counts a frame of lines.
-    fn count(&mut self, header: &Header) {
+    fn count(&mut self, header: &FrameHeader) {
         self.is_mixed |= self.shard.is_some_and(|shard| shard != header.shard);
         // Behind its counters a shard has no more frames.
         self.is_mixed |= self.has_counters;

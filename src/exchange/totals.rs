@@ -22,7 +22,7 @@
 //!
 //! *Cost:* the entries of a shard: 56 bytes for each bucket.
 
-use crate::exchange::frame::{Header, NOWHERE, array};
+use crate::exchange::frame::{FrameHeader, NOWHERE, array};
 use crate::sys::checksum;
 
 /// The bytes of an entry.
@@ -64,7 +64,7 @@ impl Default for BucketTotals {
 
 impl BucketTotals {
     /// Counts a frame of lines.
-    pub(crate) fn count(&mut self, header: &Header) {
+    pub(crate) fn count(&mut self, header: &FrameHeader) {
         self.add(&Self {
             frames: 1,
             lines: u64::from(header.records),
@@ -101,8 +101,8 @@ impl BucketTotals {
             self.last,
         ];
         let mut bytes = [0; ENTRY];
-        for (place, field) in bytes.chunks_exact_mut(8).zip(fields) {
-            place.copy_from_slice(&field.to_le_bytes());
+        for (target, field) in bytes.chunks_exact_mut(8).zip(fields) {
+            target.copy_from_slice(&field.to_le_bytes());
         }
         let sum = sum_of(&bytes, seed, bucket);
         bytes[SUM_AT..].copy_from_slice(&sum.to_le_bytes());

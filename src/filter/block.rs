@@ -95,7 +95,7 @@ pub(super) fn set_bits(block: &mut [u64], hash: u64, hashes: u32) -> bool {
 fn fields(hash: u64, hashes: u32) -> impl Iterator<Item = usize> {
     let first = derive(hash, Purpose::FilterBits);
     (0..hashes).map(move |number| {
-        let (word, place) = if number < FIELDS_PER_WORD {
+        let (word, field) = if number < FIELDS_PER_WORD {
             (first, number)
         } else {
             (
@@ -103,6 +103,6 @@ fn fields(hash: u64, hashes: u32) -> impl Iterator<Item = usize> {
                 number - FIELDS_PER_WORD,
             )
         };
-        (word >> (55 - 9 * place)) as usize & (BLOCK_BITS as usize - 1)
+        (word >> (55 - 9 * field)) as usize & (BLOCK_BITS as usize - 1)
     })
 }

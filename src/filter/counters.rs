@@ -65,7 +65,7 @@ impl<W, const BITS: u32> Counters<W, BITS> {
 
     /// Returns the word and the shift of a counter.
     #[inline]
-    fn place(position: u64) -> (usize, u32) {
+    fn word_and_shift(position: u64) -> (usize, u32) {
         (
             (position / Self::PER_WORD) as usize,
             (position % Self::PER_WORD) as u32 * BITS,
@@ -87,7 +87,7 @@ impl<W, const BITS: u32> Counters<W, BITS> {
 impl<W: ReadWords, const BITS: u32> Counters<W, BITS> {
     #[inline]
     fn value(&self, position: u64) -> u64 {
-        let (word, shift) = Self::place(position);
+        let (word, shift) = Self::word_and_shift(position);
         (self.words.word(word) >> shift) & Self::TOP
     }
 
@@ -104,7 +104,7 @@ impl<W: ReadWords, const BITS: u32> Ask for Counters<W, BITS> {
     #[inline]
     fn fetch(&self, key: u64) {
         for position in positions(key, self.cells, self.hashes) {
-            self.words.fetch(Self::place(position).0);
+            self.words.fetch(Self::word_and_shift(position).0);
         }
     }
 
@@ -126,7 +126,7 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Change for Counting<W> {
             is_new |= value == 0;
             // A sum cannot carry into the next counter: the value is below the top.
             if value < Self::TOP {
-                let (word, shift) = Self::place(position);
+                let (word, shift) = Self::word_and_shift(position);
                 self.words.as_mut()[word] += 1 << shift;
             }
         }
@@ -142,7 +142,7 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Forget for Counting<W> {
         for position in self.distinct(key) {
             // Not zero, as the key is in; at the top it stays.
             if self.value(position) < Self::TOP {
-                let (word, shift) = Self::place(position);
+                let (word, shift) = Self::word_and_shift(position);
                 self.words.as_mut()[word] -= 1 << shift;
             }
         }
@@ -157,7 +157,7 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Change for Spectral<W> {
         if least < Self::TOP {
             for position in distinct {
                 if self.value(position) == least {
-                    let (word, shift) = Self::place(position);
+                    let (word, shift) = Self::word_and_shift(position);
                     self.words.as_mut()[word] += 1 << shift;
                 }
             }

@@ -43,7 +43,7 @@ pub mod sizing;
 mod updater;
 mod words;
 
-use crate::batch::{Batch, Screen};
+use crate::batch::{Batch, Prefilter};
 use crate::error::Result;
 
 pub(crate) use file::AskedFilter;
@@ -56,7 +56,7 @@ pub use updater::Updater;
 pub(crate) use updater::cannot_forget;
 pub use words::{InFile, Words};
 
-impl Screen for Filter {
+impl Prefilter for Filter {
     fn passing(&self, batch: Batch<'_>, passing: &mut Vec<u32>) -> Result<()> {
         Self::passing(self, batch, passing);
         Ok(())

@@ -96,8 +96,8 @@ mod avx512 {
         #[expect(unsafe_code, reason = "a vector load takes a raw pointer")]
         // SAFETY: the reference is to 64 bytes, and the load may be unaligned.
         let block = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
-        let places = _mm512_setr_epi64(55, 46, 37, 28, 19, 10, 1, 0);
-        let fields = _mm512_srlv_epi64(_mm512_set1_epi64(word as i64), places);
+        let shifts = _mm512_setr_epi64(55, 46, 37, 28, 19, 10, 1, 0);
+        let fields = _mm512_srlv_epi64(_mm512_set1_epi64(word as i64), shifts);
         // The word of a field is its bits 6 to 8; the permutation looks at no others.
         let words = _mm512_permutexvar_epi64(_mm512_srli_epi64::<6>(fields), block);
         let in_word = _mm512_and_epi64(fields, _mm512_set1_epi64(63));

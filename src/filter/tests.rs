@@ -112,7 +112,7 @@ fn shapes_that_no_filter_can_have_are_refused() {
 #[test]
 fn a_file_of_several_sections_is_added_and_loaded_to_the_last_cell() {
     let budget = MemoryBudget::new(1 << 28, 0);
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for kind in Kind::ALL {
         let hashes = if kind == Kind::Fingerprint { 1 } else { 5 };
         let shape = Shape {
@@ -127,7 +127,7 @@ fn a_file_of_several_sections_is_added_and_loaded_to_the_last_cell() {
             }
             filter
         };
-        let path = place.path().join(kind.name());
+        let path = directory.path().join(kind.name());
         with(0..3000)
             .save(&path, &crate::interrupt::Interrupt::new())
             .unwrap();

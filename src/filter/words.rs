@@ -88,7 +88,7 @@ impl InFile {
     /// be read look like zeros to it.
     pub(super) fn read<R>(&self, work: impl FnOnce(&FileWords<'_>) -> R) -> io::Result<R> {
         let words = FileWords {
-            place: self,
+            file: self,
             last: Cell::new((usize::MAX, [0; LINE_WORDS])),
             failure: RefCell::new(None),
         };
@@ -100,7 +100,7 @@ impl InFile {
 /// Words that are read as they are wanted; the line that was read last is kept.
 #[derive(Debug)]
 pub(super) struct FileWords<'a> {
-    place: &'a InFile,
+    file: &'a InFile,
     /// The line that was read last, and the index of its first word; `usize::MAX` before the first.
     last: Cell<(usize, [u64; LINE_WORDS])>,
     /// The first failure, kept here because answering has no way to return one.
@@ -113,11 +113,11 @@ impl FileWords<'_> {
         let mut line = [0u64; LINE_WORDS];
         let from = start as u64 * 8;
         // The last line may be shorter.
-        let wanted = (self.place.bytes - from).min(8 * LINE_WORDS as u64) as usize;
+        let wanted = (self.file.bytes - from).min(8 * LINE_WORDS as u64) as usize;
         let bytes = &mut bytemuck::cast_slice_mut(&mut line)[..wanted];
-        self.place
+        self.file
             .file
-            .read_exact_at(bytes, self.place.offset + from)?;
+            .read_exact_at(bytes, self.file.offset + from)?;
         Ok(line)
     }
 }

@@ -28,20 +28,20 @@ pub(super) fn is_available() -> bool {
 /// Appends the hash of each line to `hashes`.
 #[target_feature(enable = "avx2")]
 pub(super) fn hash(key: [u64; 4], lines: &[&[u8]], hashes: &mut Vec<u64>) {
-    let start = State::new(&Start::new(key));
+    let start = HashState::new(&Start::new(key));
     hashes.extend(lines.iter().map(|line| start.hash(line)));
 }
 
 /// The state of the hash for one line, a vector in each register.
 #[derive(Clone, Copy)]
-struct State {
+struct HashState {
     v0: __m256i,
     v1: __m256i,
     mul0: __m256i,
     mul1: __m256i,
 }
 
-impl State {
+impl HashState {
     #[target_feature(enable = "avx2")]
     fn new(start: &Start) -> Self {
         Self {

@@ -59,7 +59,7 @@ pub(super) fn hash(key: [u64; 4], lines: &[&[u8]], hashes: &mut Vec<u64>) {
         avx2::hash(key, rest, hashes);
         return;
     };
-    // In the other order: each hash goes to the place of its line.
+    // In the other order: each hash goes to the index of its line.
     let first = hashes.len();
     hashes.resize(first + lines.len(), 0);
     let (groups, rest) = order.as_chunks::<IN_STEP>();
@@ -78,28 +78,28 @@ pub(super) fn hash(key: [u64; 4], lines: &[&[u8]], hashes: &mut Vec<u64>) {
 }
 
 /// Orders the indexes of the lines by their number of packets, so that lines that go in step have similar lengths;
-/// `None` where all have the same number. A counting sort, which takes one pass to count and one to place.
+/// `None` where all have the same number. A counting sort, which takes one pass to count and one to distribute.
 fn by_packets(lines: &[&[u8]]) -> Option<Vec<u32>> {
-    // The last place is for all that are hashed alone.
-    const PLACES: usize = MOST_IN_STEP / PACKET + 2;
-    let place = |line: &[u8]| (line.len() / PACKET).min(PLACES - 1);
+    // The last class is for all that are hashed alone.
+    const CLASSES: usize = MOST_IN_STEP / PACKET + 2;
+    let class = |line: &[u8]| (line.len() / PACKET).min(CLASSES - 1);
     // Asked first: a count that every line adds to is a chain of stores and loads, five cycles for each line.
-    let first = place(lines.first()?);
-    if lines.iter().all(|line| place(line) == first) {
+    let first = class(lines.first()?);
+    if lines.iter().all(|line| class(line) == first) {
         return None;
     }
-    let mut ends = [0u32; PLACES];
+    let mut ends = [0u32; CLASSES];
     for line in lines {
-        ends[place(line)] += 1;
+        ends[class(line)] += 1;
     }
-    // From counts to starts; placing a line then moves the start of its place on.
+    // From counts to starts; distributing a line then moves the start of its class on.
     let mut start = 0;
     for end in &mut ends {
         (*end, start) = (start, start + *end);
     }
     let mut order = vec![0; lines.len()];
     for (index, line) in (0u32..).zip(lines) {
-        let next = &mut ends[place(line)];
+        let next = &mut ends[class(line)];
         order[*next as usize] = index;
         *next += 1;
     }
@@ -258,9 +258,9 @@ const fn tail_orders() -> [TailOrder; PACKET] {
     orders
 }
 
-/// Returns the order for a tail of `length` bytes. Whole 32-bit words keep their place. Bytes that are left over go to
-/// the last word of the packet where the tail has 16 bytes or more (the last four bytes, even those that are in a whole
-/// word already), else to the third 64-bit lane (first, middle and last of up to three bytes).
+/// Returns the order for a tail of `length` bytes. Whole 32-bit words stay where they are. Bytes that are left over go
+/// to the last word of the packet where the tail has 16 bytes or more (the last four bytes, even those that are in a
+/// whole word already), else to the third 64-bit lane (first, middle and last of up to three bytes).
 const fn tail_order(length: usize) -> TailOrder {
     let mut order = TailOrder {
         sources: [0; PACKET],

@@ -66,8 +66,8 @@ pub enum HashKey {
     /// Drawn from the system's random source when the run starts. The default.
     #[default]
     Random,
-    /// The given key: equal runs put every line into the same place. Unsafe for data from strangers, who can
-    /// craft lines that collide under a key they know.
+    /// The given key: equal runs put every line into the same bucket and the same cells. Unsafe for data from
+    /// strangers, who can craft lines that collide under a key they know.
     Fixed([u64; 4]),
     /// For tests: all lines share bucket 0 on the first `levels` split levels.
     #[doc(hidden)]

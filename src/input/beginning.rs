@@ -9,7 +9,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::decode::compressed::{Front, recognise};
+use crate::decode::compressed::{Signature, recognise};
 use crate::error::Error;
 use crate::notice::Foreign;
 
@@ -102,7 +102,7 @@ impl Beginning<'_> {
             .or_else(|| hadoop_snappy(bytes))
             .or_else(|| zlib(bytes));
         let found = found.or_else(|| {
-            matches!(recognise(bytes, false), Front::Frame(_)).then_some(Foreign::Compressed)
+            matches!(recognise(bytes, false), Signature::Frame(_)).then_some(Foreign::Compressed)
         });
         let found = match found {
             Some(Foreign::Compressed) if self.decodes => Some(Foreign::CompressedTwice),
@@ -141,7 +141,7 @@ impl Beginning<'_> {
     }
 }
 
-/// Recognises what has certain bytes at known places.
+/// Recognises what has certain bytes at known offsets.
 fn known(bytes: &[u8]) -> Option<Foreign> {
     let found = FRONTS.iter().find(|(front, _)| bytes.starts_with(front));
     if let Some(&(_, kind)) = found {
@@ -170,8 +170,8 @@ fn hadoop_snappy(bytes: &[u8]) -> Option<Foreign> {
         u64::from(u32::from_be_bytes(*piece)),
     );
     let mut length = 0;
-    for (place, &byte) in rest.iter().take(5).enumerate() {
-        length |= u64::from(byte & 0x7f) << (7 * place);
+    for (index, &byte) in rest.iter().take(5).enumerate() {
+        length |= u64::from(byte & 0x7f) << (7 * index);
         if byte < 0x80 {
             let is_so = (1..=MOST).contains(&block)
                 && (2..=MOST).contains(&piece)
@@ -192,7 +192,7 @@ fn zlib(bytes: &[u8]) -> Option<Foreign> {
 
 /// Recognises UTF-16 or UTF-32 without a mark: most characters have one byte that is not 0.
 fn wide(bytes: &[u8]) -> Option<Foreign> {
-    // As many NUL bytes are at each place of four.
+    // NUL bytes are equally many at each of four offsets.
     let mut zeros = [0; 4];
     for four in bytes.chunks_exact(4) {
         for (count, &byte) in zeros.iter_mut().zip(four) {

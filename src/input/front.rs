@@ -7,18 +7,18 @@
 use std::fs::File;
 use std::path::Path;
 
-use crate::decode::compressed::{Front as Format, recognise};
+use crate::decode::compressed::{Signature, recognise};
 use crate::decode::io_error::unreadable;
 use crate::decode::request::Opening;
 use crate::decode::stream::StoppableStream;
 use crate::error::{Error, Result};
 use crate::input::beginning::{Beginning, explained};
+use crate::input::byte_reader::ByteReader;
 use crate::input::parts::Parts;
-use crate::input::supply::Supply;
 use crate::lines::LineFormat;
 use crate::memory::budget::MemoryBudget;
 use crate::notice::Foreign;
-use crate::record::{BYTE_ORDER_MARK, Header, MOST_HEADER_BYTES, PassedOver};
+use crate::record::{BYTE_ORDER_MARK, HeaderRecord, MOST_HEADER_BYTES, PassedOver};
 
 /// The most bytes of comments and blank lines before a header: 1 MiB, as much as the first piece of a file that is
 /// decoded in several ones has at least.
@@ -28,7 +28,7 @@ const MOST_BEFORE_HEADER: u64 = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Front {
     /// The record that names the fields; `None` where there is none.
-    pub(super) header: Option<Header>,
+    pub(super) header: Option<HeaderRecord>,
     /// Its bytes, and those of the lines before it, with their terminators.
     pub(super) bytes: u64,
     /// The number of terminators in them.
@@ -52,7 +52,7 @@ impl Front {
                 [line @ .., b'\r'] if format.strip_cr => line,
                 line => line,
             };
-            self.header = Some(Header {
+            self.header = Some(HeaderRecord {
                 record: line.to_vec(),
             });
         }
@@ -105,17 +105,17 @@ pub(super) fn front_of_part(
 ) -> Result<Front> {
     let budget = MemoryBudget::new(opening.memory_bytes, 0);
     let stop = || opening.interrupt.check();
-    let mut supply = Supply::of_part(parts, part, &stop, &budget)?;
+    let mut reader = ByteReader::of_part(parts, part, &stop, &budget)?;
     let (mut front, format) = (Front::default(), opening.format);
     let mut bytes = vec![0; MOST_HEADER_BYTES];
     let (mut filled, mut is_ended) = (0, false);
     loop {
         while filled < bytes.len() && !is_ended {
-            let more = supply.fill(&mut bytes[filled..])?;
+            let more = reader.fill(&mut bytes[filled..])?;
             (filled, is_ended) = (filled + more.bytes, more.is_ended);
         }
         if front.bytes == 0 {
-            let is_stored = parts.all()[part].form.decoding().is_none();
+            let is_stored = parts.all()[part].format.decoding().is_none();
             front.look_at(&bytes[..filled], parts.name(part), is_stored, opening);
         }
         let mut start = 0;
@@ -177,7 +177,7 @@ pub(super) fn front_of_stream(
             continue;
         }
         let is_first = front.bytes == 0 && opening.decodes;
-        if is_first && matches!(recognise(&bytes, false), Format::Frame(_)) {
+        if is_first && matches!(recognise(&bytes, false), Signature::Frame(_)) {
             return Err(Error::usage(
                 format!(
                     "{}: the header of compressed data cannot be read from a pipe",

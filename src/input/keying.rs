@@ -15,12 +15,14 @@ use crate::input::front::{Front, front_of_part, front_of_stream};
 use crate::input::parts::Parts;
 use crate::lines::LineFormat;
 use crate::notice::Foreign;
-use crate::record::{BYTE_ORDER_MARK, BadRecords, Columns, Header, Key, Keys, PassedOver, Syntax};
+use crate::record::{
+    BYTE_ORDER_MARK, BadRecords, Columns, HeaderRecord, Key, Keys, PassedOver, Syntax,
+};
 
 /// The rules by which the lines of an input are records.
 #[derive(Debug)]
 pub(crate) struct Keying {
-    /// The places of the keys in each file; of a stream there is one.
+    /// The columns of the keys in each file; of a stream there is one.
     columns: Vec<Arc<Columns>>,
     /// The bytes of each file before its first record: a header, with comments and blank lines before it.
     fronts: Vec<u64>,
@@ -29,7 +31,7 @@ pub(crate) struct Keying {
     /// True if a byte order mark at the start of a text is no part of its first record.
     drops_marks: bool,
     /// The header of the first file that has one, and the number of that file.
-    header: Option<(Header, usize)>,
+    header: Option<(HeaderRecord, usize)>,
     /// The names of its fields, by the rules for comparing keys.
     names: Vec<Vec<u8>>,
     /// The number of a file whose header has other names, or in another order.
@@ -66,9 +68,9 @@ impl Keying {
         };
         let mut keying = Self::new(keys);
         for part in 0..parts.all().len() {
-            if let Some(table) = parts.all()[part].form.table() {
+            if let Some(table) = parts.all()[part].format.table() {
                 let columns = Columns::of_table(keys, number, table.columns());
-                let header = table.header().map(|names| Header {
+                let header = table.header().map(|names| HeaderRecord {
                     record: names.to_vec(),
                 });
                 let bytes = table.header().map_or(0, |names| names.len() as u64 + 1);
@@ -185,7 +187,7 @@ impl Keying {
         self.taken
     }
 
-    /// Returns the places of the keys in the file with this number.
+    /// Returns the columns of the keys in the file with this number.
     pub(crate) fn columns(&self, part: usize) -> &Arc<Columns> {
         &self.columns[part]
     }
@@ -227,7 +229,7 @@ impl Keying {
         self.foreign_header
     }
 
-    /// Checks that the fields of all files are in the same places. Messages call a file by the `name` of its number.
+    /// Checks that the fields of all files are in the same columns. Messages call a file by the `name` of its number.
     ///
     /// # Errors
     /// [`Error::Usage`] where they are not: their records cannot be written together.
@@ -238,7 +240,7 @@ impl Keying {
             None => Ok(()),
             Some(part) => Err(Error::usage(
                 format!(
-                    "{}: its fields are not in the same places as those of {}",
+                    "{}: its fields are not in the same columns as those of {}",
                     name(part).display(),
                     name(0).display()
                 ),
@@ -290,14 +292,14 @@ impl Keying {
 
 /// The records of an input.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(super) struct RecordRules {
     /// The rules by which its lines are records; `None` where each line is its own key.
     pub(super) keying: Option<Keying>,
     /// True if records are kept whole; else only their keys are.
     pub(super) are_kept: bool,
 }
 
-impl Records {
+impl RecordRules {
     /// Lets passes keep records whole, where lines are records. Messages call a file by the `name` of its number.
     ///
     /// # Errors
@@ -310,7 +312,7 @@ impl Records {
         Ok(())
     }
 
-    /// Returns the places of the keys in records that are kept whole; `None` where lines are keys.
+    /// Returns the columns of the keys in records that are kept whole; `None` where lines are keys.
     pub(super) fn columns(&self) -> Option<&Arc<Columns>> {
         let keying = self.keying.as_ref().filter(|_| self.are_kept);
         keying.map(|keying| keying.columns(0))

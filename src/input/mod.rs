@@ -1,9 +1,10 @@
 //! Inputs: what a caller names, and what is known of it before it is read.
 //!
 //! *Owns:* what a caller names ([`source`]), opening and identifying it ([`opening`], [`Input`]), its files ([`parts`])
-//! and the pieces of them that are decoded ([`pieces`]), the bytes in order ([`supply`]), where records have their keys
-//! ([`keying`]), and samples ([`sample`](mod@sample)). Below it are what a line is ([`lines`](crate::lines)) and the
-//! decoding of bytes ([`decode`](crate::decode)); above it is [`reading`](crate::reading) in chunks.
+//! and the pieces of them that are decoded ([`pieces`]), the bytes in order ([`byte_reader`]), where records have
+//! their keys ([`keying`]), and samples ([`sample`](mod@sample)). Below it are what a line is
+//! ([`lines`](crate::lines)) and the decoding of bytes ([`decode`](crate::decode)); above it is
+//! [`reading`](crate::reading) in chunks.
 //!
 //! *Invariants.*
 //! - All inputs are opened and checked before any work starts. What an input is decides whether it was
@@ -17,6 +18,7 @@
 
 mod access;
 mod beginning;
+pub(crate) mod byte_reader;
 mod findings;
 mod front;
 pub(crate) mod keying;
@@ -26,7 +28,6 @@ pub(crate) mod parts;
 pub(crate) mod pieces;
 pub(crate) mod sample;
 mod source;
-pub(crate) mod supply;
 
 use std::fs::File;
 use std::ops::{Add, Range};
@@ -35,15 +36,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::decode::compressed::Decoding;
-use crate::decode::form::Form;
+use crate::decode::file_format::FileFormat;
 use crate::decode::io_error::unreadable;
 use crate::decode::stream::StoppableStream;
 use crate::error::{Error, Result};
 use crate::input::access::Access;
+use crate::input::byte_reader::ByteReader;
 use crate::input::findings::Findings;
-use crate::input::keying::{Keying, Records};
+use crate::input::keying::{Keying, RecordRules};
 use crate::input::parts::Parts;
-use crate::input::supply::Supply;
 use crate::memory::budget::MemoryBudget;
 use crate::record::Columns;
 use crate::sys::file_id::FileId;
@@ -58,26 +59,26 @@ pub(crate) struct Input {
     /// The way to its bytes.
     access: Access,
     /// The rules by which its lines are records.
-    records: Records,
+    records: RecordRules,
     /// Everything found of it since it was opened.
     found: Findings,
 }
 
-/// The name of an input, and its place among the others.
+/// The name of an input, and its number among the others.
 #[derive(Debug, Default)]
 struct Identity {
     /// Its name in messages and statistics.
     name: PathBuf,
-    /// Its place in the caller's order, from 0, repeats of a file not counted.
+    /// Its index in the caller's order, from 0, repeats of a file not counted.
     number: usize,
-    /// The sides that it is, as places in what the caller named, from 1: more than one if it was named again.
+    /// The sides that it is, by their numbers among what the caller named, from 1: more than one if it was named again.
     sides: Vec<u32>,
     /// The ordinal of its first byte, where the order of its lines is kept.
     first_ordinal: Option<u64>,
 }
 
 impl Input {
-    /// Makes an input without a place among others yet.
+    /// Makes an input without a number among others yet.
     fn new(name: PathBuf, access: Access) -> Self {
         Self {
             identity: Identity {
@@ -85,7 +86,7 @@ impl Input {
                 ..Identity::default()
             },
             access,
-            records: Records::default(),
+            records: RecordRules::default(),
             found: Findings::default(),
         }
     }
@@ -97,15 +98,15 @@ impl Input {
     pub(crate) fn spooled(self, path: PathBuf) -> Result<Self> {
         let copy = File::open(&path).and_then(|file| {
             let metadata = file.metadata()?;
-            let form = if self.decodes() {
-                Form::of_text(&file, metadata.size())?
+            let format = if self.decodes() {
+                FileFormat::of_text(&file, metadata.size())?
             } else {
-                Form::Plain
+                FileFormat::Plain
             };
-            Ok((metadata, form))
+            Ok((metadata, format))
         });
-        let (metadata, form) = copy.map_err(|error| unreadable(&path, error))?;
-        let copy = Parts::one(path, self.name().to_owned(), &metadata, false, form);
+        let (metadata, format) = copy.map_err(|error| unreadable(&path, error))?;
+        let copy = Parts::one(path, self.name().to_owned(), &metadata, false, format);
         Ok(Self {
             access: self.access.copied_to(copy),
             records: self.records.of_copy(),
@@ -163,7 +164,7 @@ impl Input {
         self.parts().map_or(self.name(), |parts| parts.name(part))
     }
 
-    /// Returns its place in the caller's order, repeats of a file not counted.
+    /// Returns its index in the caller's order, repeats of a file not counted.
     pub(crate) fn number(&self) -> usize {
         self.identity.number
     }
@@ -186,7 +187,7 @@ impl Input {
     /// Lets passes keep its records whole, where its lines are records.
     ///
     /// # Errors
-    /// [`Error::Usage`] where its files do not have their keys in the same places.
+    /// [`Error::Usage`] where its files do not have their keys in the same columns.
     pub(crate) fn keep_records(&mut self) -> Result<()> {
         let (name, parts) = (&self.identity.name, self.access.parts());
         self.records
@@ -203,7 +204,7 @@ impl Input {
         self.records.are_kept
     }
 
-    /// Returns the places of the keys in records that are kept whole; `None` where lines are keys.
+    /// Returns the columns of the keys in records that are kept whole; `None` where lines are keys.
     pub(crate) fn record_columns(&self) -> Option<&Arc<Columns>> {
         self.records.columns()
     }
@@ -284,7 +285,7 @@ impl Input {
     /// Returns true if it is one Parquet file.
     pub(crate) fn is_table(&self) -> bool {
         let all = self.parts().map_or(&[][..], Parts::all);
-        matches!(all, [only] if only.form.table().is_some())
+        matches!(all, [only] if only.format.table().is_some())
     }
 
     /// Returns true if one of its files is the one at `path`.
@@ -345,13 +346,13 @@ impl Input {
         self.access.take_stream(self.name(), stop)
     }
 
-    /// Supplies the bytes of its stream, once that was taken; a decoder gets its memory from `budget`.
-    pub(crate) fn supply<'a>(
+    /// Makes the reader of the bytes of its stream, once that was taken; a decoder gets its memory from `budget`.
+    pub(crate) fn byte_reader<'a>(
         &'a self,
         stream: StoppableStream<'a>,
         budget: &MemoryBudget,
-    ) -> Supply<'a> {
+    ) -> ByteReader<'a> {
         let (decodes, padding) = (self.decodes(), self.access.padding());
-        Supply::of_stream(stream, self.name(), decodes, padding, budget)
+        ByteReader::of_stream(stream, self.name(), decodes, padding, budget)
     }
 }

@@ -50,8 +50,8 @@ impl Input {
 
     /// Guesses what `bytes` are.
     fn foreign_front(&self, part: usize, bytes: &[u8], format: LineFormat) -> Option<Foreign> {
-        let form = self.parts().map(|parts| &parts.all()[part].form);
-        if form.is_some_and(|form| form.table().is_some()) {
+        let file_format = self.parts().map(|parts| &parts.all()[part].format);
+        if file_format.is_some_and(|file| file.table().is_some()) {
             return None;
         }
         let mut rest = bytes;
@@ -70,7 +70,7 @@ impl Input {
             name: self.part_name(part),
             terminator: format.terminator,
             decodes: self.decodes(),
-            is_stored: form.is_some_and(|form| form.decoding().is_none()),
+            is_stored: file_format.is_some_and(|file| file.decoding().is_none()),
         };
         beginning
             .foreign()

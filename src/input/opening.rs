@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use crate::decode::feed::Reader;
 use crate::decode::file;
+use crate::decode::file_format::FileFormat;
 use crate::decode::file_state::has_size;
-use crate::decode::form::Form;
 use crate::decode::io_error::{STDIN, unreadable};
 use crate::decode::request::Opening;
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ use crate::sys::file_id::FileId;
 
 /// The identity of an input: its files in their order, and what is special about reading them: the fields of their
 /// keys, if they have their own, and whether they have headers.
-type Identity = (Vec<FileId>, Vec<Field>, bool);
+type SourceIdentity = (Vec<FileId>, Vec<Field>, bool);
 
 impl Input {
     /// Opens and checks all `sources`. The same file named twice is one input, and two sides; so are the same
@@ -46,7 +46,7 @@ impl Input {
         }
         let mut inputs: Vec<Self> = Vec::with_capacity(sources.len());
         // Sorted: a table of hashes would ask the system for a random key, and panic where there is none.
-        let mut seen: BTreeMap<Identity, usize> = BTreeMap::new();
+        let mut seen: BTreeMap<SourceIdentity, usize> = BTreeMap::new();
         if let Some(keys) = opening.keys {
             keys.check(sources.len() as u32 + opening.first_number - 1)?;
         }
@@ -67,8 +67,8 @@ impl Input {
             // Another process may have read a part of standard input: it is never the same as its file.
             if *source != Source::Stdin || input.access.is_read_once {
                 match seen.entry(identity) {
-                    Entry::Vacant(place) => {
-                        place.insert(inputs.len());
+                    Entry::Vacant(entry) => {
+                        entry.insert(inputs.len());
                     }
                     Entry::Occupied(first) => {
                         let first = &mut inputs[*first.get()];
@@ -131,9 +131,9 @@ impl Input {
         let by_position = metadata.is_file() && *source != Source::Stdin && has_size(&file);
         let is_read_once = is_read_once(&file, &metadata);
         let mut access = if by_position {
-            let form = Form::of_file(&file, metadata.size(), &name, number, opening)?;
+            let format = FileFormat::of_file(&file, metadata.size(), &name, number, opening)?;
             let (path, name) = (name.clone(), name.clone());
-            let only = Parts::one(path, name, &metadata, is_warm, form);
+            let only = Parts::one(path, name, &metadata, is_warm, format);
             Access::of_parts(only, opening.decodes)
         } else {
             Access::of_stream(file, opening.decodes)
@@ -214,7 +214,7 @@ fn stdin() -> io::Result<File> {
     use rustix::fs::OFlags;
     let stdin = rustix::io::dup(std::io::stdin())?;
     let flags = rustix::fs::fcntl_getfl(&stdin)?;
-    // A place that was opened as such and not as a file stands for a stream that was closed.
+    // A path that was opened as such (`O_PATH`) and not as a file stands for a stream that was closed.
     let cannot_be_read =
         flags.contains(OFlags::PATH) || flags.intersection(OFlags::RWMODE) == OFlags::WRONLY;
     if cannot_be_read {

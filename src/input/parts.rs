@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::decode::compressed::Decoding;
 use crate::decode::file;
+use crate::decode::file_format::FileFormat;
 use crate::decode::file_state::{FileState, has_size};
-use crate::decode::form::Form;
 use crate::decode::io_error::unreadable;
 use crate::decode::parquet::Table;
 use crate::decode::request::Opening;
@@ -35,8 +35,8 @@ pub(crate) struct Part {
     pub(crate) start: u64,
     /// True if most of it was in the page cache. Asked before anything else was read of it.
     pub(crate) is_warm: bool,
-    /// The form in which it has lines.
-    pub(crate) form: Form,
+    /// The format in which it has lines.
+    pub(crate) format: FileFormat,
 }
 
 /// Computes what one of many files with a path of `path_bytes` takes besides buffers, in bytes, from when it is listed
@@ -94,13 +94,13 @@ impl Parts {
         name: PathBuf,
         metadata: &Metadata,
         is_warm: bool,
-        form: Form,
+        format: FileFormat,
     ) -> Self {
         let part = Part {
             state: FileState::of(metadata),
             start: 0,
             is_warm,
-            form,
+            format,
         };
         Self {
             paths: Arc::new(vec![path]),
@@ -178,7 +178,7 @@ impl Parts {
     /// # Errors
     /// [`Error::Undecodable`] for the first that is none.
     fn check_tables(&self) -> Result<()> {
-        let is_other = |part: &Part| part.state.size > 0 && part.form.table().is_none();
+        let is_other = |part: &Part| part.state.size > 0 && part.format.table().is_none();
         match self.all.iter().position(is_other) {
             Some(other) if self.tables().next().is_some() => Err(Error::Undecodable {
                 path: self.name(other).to_owned(),
@@ -220,13 +220,13 @@ impl Parts {
 
     /// Returns what decoding the files takes; `None` where none is compressed.
     pub(crate) fn decoding(&self) -> Option<Decoding> {
-        let all = self.all.iter().filter_map(|part| part.form.decoding());
+        let all = self.all.iter().filter_map(|part| part.format.decoding());
         all.reduce(Decoding::with)
     }
 
     /// Iterates over those that are Parquet files.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
-        self.all.iter().filter_map(|part| part.form.table())
+        self.all.iter().filter_map(|part| part.format.table())
     }
 
     /// Counts all bytes, as they are in the files.
@@ -293,12 +293,12 @@ fn check(path: &Path, number: u32, opening: Opening<'_>) -> Result<Part> {
     if !metadata.is_file() || (state.size == 0 && !has_size(&file)) {
         return Err(not_a_part(path));
     }
-    let form = Form::of_file(&file, state.size, path, number, opening)?;
+    let format = FileFormat::of_file(&file, state.size, path, number, opening)?;
     Ok(Part {
         state,
         start: 0,
         is_warm,
-        form,
+        format,
     })
 }
 

@@ -11,7 +11,7 @@
 //! | Parquet | row groups with 65,536 rows or more |
 
 use crate::decode::compressed::border_after;
-use crate::decode::form::Form;
+use crate::decode::file_format::FileFormat;
 use crate::decode::io_error::unreadable;
 use crate::error::Result;
 use crate::input::parts::Parts;
@@ -58,11 +58,11 @@ impl Piece {
 pub(crate) struct Pieces<'a> {
     parts: &'a Parts,
     cuts: Cuts,
-    /// The beginning of the next one: a file, and a place in it as in [`Piece::start`].
+    /// The beginning of the next one: a file, and an offset in it as in [`Piece::start`].
     next: Mutex<(usize, u64)>,
 }
 
-/// The places at which files are cut.
+/// The offsets at which files are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cuts {
     /// Nowhere: each file is one piece.
@@ -106,13 +106,13 @@ impl<'a> Pieces<'a> {
     /// Finds the end of the piece that begins at `start` of a file.
     fn end(&self, part: usize, start: u64) -> Result<Option<u64>> {
         let about = &self.parts.all()[part];
-        match (&about.form, self.cuts) {
-            (Form::Compressed(decoding), Cuts::All) if decoding.pieces > 1 => {
+        match (&about.format, self.cuts) {
+            (FileFormat::Compressed(decoding), Cuts::All) if decoding.pieces > 1 => {
                 let file = self.parts.open(part)?;
                 let border = border_after(&file, start, about.state.size);
                 border.map_err(|error| unreadable(self.parts.name(part), error))
             }
-            (Form::Table(table), Cuts::All | Cuts::Rows) => Ok(table.piece_end(start)),
+            (FileFormat::Table(table), Cuts::All | Cuts::Rows) => Ok(table.piece_end(start)),
             _ => Ok(None),
         }
     }

@@ -31,8 +31,8 @@ pub enum Source {
 ///
 /// ```
 /// use outset::{Files, Options, Source, intersect};
-/// # let place = tempfile::tempdir()?;
-/// # let [one, two, b] = ["part-1", "part-2", "b"].map(|name| place.path().join(name));
+/// # let directory = tempfile::tempdir()?;
+/// # let [one, two, b] = ["part-1", "part-2", "b"].map(|name| directory.path().join(name));
 /// std::fs::write(&one, "apple\nbanana")?;
 /// std::fs::write(&two, "cherry\n")?;
 /// std::fs::write(&b, "banana\ncherry\n")?;

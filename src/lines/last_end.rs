@@ -126,7 +126,7 @@ mod tests {
             return (line_end(start), false);
         }
         let mut at = start;
-        // Each turn begins at the start of a field.
+        // Each round begins at the start of a field.
         while at < bytes.len() {
             let open = at;
             if bytes[at] == b'"' {

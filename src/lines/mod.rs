@@ -1,4 +1,4 @@
-//! Lines: the one place that knows what a line is.
+//! Lines: the one module that knows what a line is.
 //!
 //! *Owns:* terminators, carriage returns and quotes ([`LineFormat`], [`quotes`]), and where the last whole line of some
 //! bytes ends ([`last_end`]). *Invariants:* nothing else in the crate knows terminators; bytes of lines are never

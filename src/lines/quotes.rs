@@ -119,7 +119,7 @@ fn running_parity(bits: u64) -> u64 {
 pub(crate) struct Walk {
     /// The start of the record.
     start: usize,
-    /// The place up to which the way has come.
+    /// The offset up to which the walk has come.
     at: usize,
     /// The start of the quoted field that it is in.
     open: Option<usize>,
@@ -199,7 +199,7 @@ impl Walk {
         }
     }
 
-    /// Returns the place up to which the way has come: what comes before it is not looked at again.
+    /// Returns the offset up to which the walk has come: what comes before it is not looked at again.
     pub(crate) fn at(&self) -> usize {
         self.at
     }

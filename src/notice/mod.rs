@@ -76,7 +76,7 @@ pub enum Notice {
     /// The temporary directory is on a file system in memory (tmpfs or ramfs).
     TempInMemory {
         /// The temporary directory.
-        place: PathBuf,
+        directory: PathBuf,
     },
 }
 
@@ -144,10 +144,10 @@ impl fmt::Display for Notice {
                     enough => format!("{enough} are enough"),
                 }
             ),
-            Self::TempInMemory { place } => write!(
+            Self::TempInMemory { directory } => write!(
                 f,
                 "{}: temporary files here use memory that the limit does not count (tmpfs or ramfs): choose a directory on disk with `temp_dirs`",
-                place.display()
+                directory.display()
             ),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the file while it has no name, or a temporary one, and the step that gives it its own.
 //!
-//! | target | place | what [`OutputFile::finish`] does |
+//! | target | written to | what [`OutputFile::finish`] does |
 //! |---|---|---|
 //! | a regular file, or nothing yet | `Unnamed`, without a name | mode, sync, link, sync directory |
 //! | the same, if the file system lacks these | `Replacing`, `.outset-XXXXXX.part` | sync, rename, sync directory |
@@ -41,12 +41,12 @@ use crate::sys::file_id::{FileId, directory_of, follow_links};
 pub struct OutputFile {
     /// The name of the result in messages.
     name: String,
-    place: OutputPlace,
+    file: WrittenFile,
 }
 
 /// The file that the bytes go to, and the way it gets its name. Paths have their symbolic links followed.
 #[derive(Debug)]
-enum OutputPlace {
+enum WrittenFile {
     /// The target itself, which cannot be replaced: written as lines come.
     Unreplaced(File),
     /// A file without a name, and the path that will be its name.
@@ -76,15 +76,15 @@ impl OutputFile {
 
     /// Opens or makes the file. `new_mode` is the mode of a file that replaces none, before the umask.
     fn create_as(path: &Path, interrupt: &Interrupt, new_mode: u32) -> Result<Self> {
-        let (name, place) = if path == Path::new("-") {
-            let place = stdout().map(OutputPlace::Unreplaced);
-            ("standard output".to_owned(), place)
+        let (name, file) = if path == Path::new("-") {
+            let file = stdout().map(WrittenFile::Unreplaced);
+            ("standard output".to_owned(), file)
         } else {
-            let place = OutputPlace::open(path, interrupt, new_mode);
-            (path.display().to_string(), place)
+            let file = WrittenFile::open(path, interrupt, new_mode);
+            (path.display().to_string(), file)
         };
-        match place {
-            Ok(place) => Ok(Self { name, place }),
+        match file {
+            Ok(file) => Ok(Self { name, file }),
             Err(error) => Err(output_error(&name, "cannot open for writing", error)),
         }
     }
@@ -100,10 +100,10 @@ impl OutputFile {
     /// # Errors
     /// [`crate::Error::Output`] when the system gives no second handle, or no memory for a buffer.
     pub fn writer(&self) -> Result<OutputWriter> {
-        let writer = match &self.place {
-            OutputPlace::Unreplaced(file) => file.try_clone().and_then(OutputWriter::buffered),
-            OutputPlace::Unnamed(file, _) => anew(file.as_file()),
-            OutputPlace::Replacing(file, ..) => anew(file.as_file()),
+        let writer = match &self.file {
+            WrittenFile::Unreplaced(file) => file.try_clone().and_then(OutputWriter::buffered),
+            WrittenFile::Unnamed(file, _) => anew(file.as_file()),
+            WrittenFile::Replacing(file, ..) => anew(file.as_file()),
         };
         writer.map_err(|error| output_error(&self.name, "cannot open for writing", error))
     }
@@ -119,19 +119,19 @@ impl OutputFile {
     /// [`crate::Error::Output`]; the target is then what it was before, unless only the sync of the directory
     /// failed, which comes last.
     pub fn finish(self) -> Result<()> {
-        let Self { name, place } = self;
+        let Self { name, file } = self;
         let name = name.as_str();
         let fail = |what| move |error| output_error(name, what, error);
-        let path = match place {
+        let path = match file {
             // A pipe or a device cannot be synced, and has nothing to be put in place.
-            OutputPlace::Unreplaced(_) => return Ok(()),
-            OutputPlace::Unnamed(file, path) => {
+            WrittenFile::Unreplaced(_) => return Ok(()),
+            WrittenFile::Unnamed(file, path) => {
                 file.take_mode().map_err(fail("cannot set the mode"))?;
                 sync(file.as_file()).map_err(fail("cannot sync"))?;
                 file.name(&path).map_err(fail("cannot move into place"))?;
                 path
             }
-            OutputPlace::Replacing(file, _guard, path) => {
+            WrittenFile::Replacing(file, _guard, path) => {
                 sync(file.as_file()).map_err(fail("cannot sync"))?;
                 let named = file.persist(&path).map_err(|error| error.error);
                 named.map_err(fail("cannot move into place"))?;
@@ -142,9 +142,9 @@ impl OutputFile {
     }
 }
 
-impl OutputPlace {
-    /// Opens the place of a result for `path`, trying in this order: a stream of this process, a target that
-    /// cannot be replaced, a file without a name, a file under a temporary name.
+impl WrittenFile {
+    /// Opens the file that a result for `path` is written to, trying in this order: a stream of this process, a target
+    /// that cannot be replaced, a file without a name, a file under a temporary name.
     fn open(path: &Path, interrupt: &Interrupt, new_mode: u32) -> io::Result<Self> {
         if path.is_dir() {
             return Err(rustix::io::Errno::ISDIR.into());
@@ -270,14 +270,14 @@ mod tests {
 
     #[test]
     fn f5_f6_a_file_is_replaced_as_a_whole_or_not_at_all() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("out");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out");
         std::fs::write(&path, "before").unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
 
         let named = || OutputFile {
             name: String::new(),
-            place: OutputPlace::named(path.clone(), 0o640, &Interrupt::new()).unwrap(),
+            file: WrittenFile::named(path.clone(), 0o640, &Interrupt::new()).unwrap(),
         };
         let unnamed = || OutputFile::create(&path, &Interrupt::new()).unwrap();
         let ways: [(&dyn Fn() -> OutputFile, &str); 2] = [(&named, "named"), (&unnamed, "unnamed")];
@@ -298,14 +298,17 @@ mod tests {
             assert_eq!(before, after.as_bytes());
             let mode = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
             assert_eq!(mode, 0o640);
-            assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+            assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
         }
     }
 
     #[test]
     fn a_link_is_followed_and_a_directory_refused() {
-        let place = tempfile::tempdir().unwrap();
-        let (target, link) = (place.path().join("target"), place.path().join("link"));
+        let directory = tempfile::tempdir().unwrap();
+        let (target, link) = (
+            directory.path().join("target"),
+            directory.path().join("link"),
+        );
         std::fs::write(&target, "before").unwrap();
         std::os::unix::fs::symlink(&target, &link).unwrap();
         OutputFile::create(&link, &Interrupt::new())
@@ -315,7 +318,7 @@ mod tests {
         assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(std::fs::read(&target).unwrap(), b"");
         assert!(matches!(
-            OutputFile::create(place.path(), &Interrupt::new()),
+            OutputFile::create(directory.path(), &Interrupt::new()),
             Err(Error::Output { .. })
         ));
     }

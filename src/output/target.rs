@@ -1,6 +1,6 @@
 //! The file that a result is written to, a piece at a time and from several threads.
 //!
-//! *Owns:* writing a piece to its place, around the page cache where the file system allows it. *Invariants:* a
+//! *Owns:* writing a piece at its offset, around the page cache where the file system allows it. *Invariants:* a
 //! thread that finds direct I/O turned off finds the descriptor changed, too. *Cost:* a system call for each piece.
 //! *Sources:* open(2) on `O_DIRECT`.
 
@@ -21,13 +21,13 @@ pub(super) const BYTES: usize = 256 << 10;
 
 /// A buffer and how much of it is filled. A mapping, because direct writing needs it aligned.
 #[derive(Debug)]
-pub(super) struct Piece {
+pub(super) struct WriteBuffer {
     pub(super) buffer: MmapMut,
     /// Bytes in use from the start: 0 to [`BYTES`].
     pub(super) filled: usize,
 }
 
-impl Piece {
+impl WriteBuffer {
     /// Makes an empty one. It is not reserved from the budget, because it does not grow with the input.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self {
@@ -60,18 +60,18 @@ impl Target {
         Self { file, is_direct }
     }
 
-    /// Writes what is in the piece to its place, and empties it, also if that fails.
+    /// Writes what is in the piece at its offset, and empties it, also if that fails.
     ///
     /// While writing is direct, whole pages are written directly. A file system that refuses that, and the rest
     /// of a page, make it write through the page cache from then on: the offset is no longer aligned.
-    pub(super) fn write(&self, piece: &mut Piece, offset: Option<u64>) -> io::Result<()> {
+    pub(super) fn write(&self, piece: &mut WriteBuffer, offset: Option<u64>) -> io::Result<()> {
         let bytes = mem::take(&mut piece.filled);
         let whole_pages = bytes & !(PAGE as usize - 1);
         let mut written = 0;
         if self.is_direct.load(Ordering::Acquire) {
             match self.put(&piece.buffer[..whole_pages], offset) {
                 Ok(()) => written = whole_pages,
-                // Written again from the start of the piece, in the same place.
+                // Written again from the start of the piece, at the same offset.
                 Err(error) if is_refusal(&error) => self.stop_direct(),
                 Err(error) => return Err(error),
             }
@@ -85,7 +85,7 @@ impl Target {
         Ok(())
     }
 
-    /// Writes all of `bytes` to their place.
+    /// Writes all of `bytes` at their offset.
     fn put(&self, bytes: &[u8], offset: Option<u64>) -> io::Result<()> {
         fail_point!("output-write", Err(crate::sys::failpoint::injected()));
         match offset {

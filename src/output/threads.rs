@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
-use crate::output::target::{Piece, Target};
+use crate::output::target::{Target, WriteBuffer};
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::LOOK_UP;
 use crate::sys::threads::STACK_BYTES;
@@ -32,13 +32,13 @@ pub(super) fn failed_before() -> io::Error {
 #[derive(Debug)]
 pub(super) struct WritingThreads {
     /// Full buffers to the threads, with their offsets. Dropping it ends the threads; it is there until then.
-    full: Option<Sender<(Piece, Option<u64>)>>,
+    full: Option<Sender<(WriteBuffer, Option<u64>)>>,
     /// The other end, for each thread that is started.
-    to_write: Receiver<(Piece, Option<u64>)>,
+    to_write: Receiver<(WriteBuffer, Option<u64>)>,
     /// Buffers that were written and are empty now, or the error of a write.
-    written: Receiver<io::Result<Piece>>,
+    written: Receiver<io::Result<WriteBuffer>>,
     /// The other end, for each thread that is started.
-    done: Sender<io::Result<Piece>>,
+    done: Sender<io::Result<WriteBuffer>>,
     handles: Vec<JoinHandle<()>>,
     /// The most threads that there may be; 1 for what is no regular file.
     most: usize,
@@ -65,13 +65,13 @@ impl WritingThreads {
     ///
     /// # Errors
     /// The error of an earlier write; that not even one thread can be started.
-    pub(super) fn spare(&mut self, target: &Arc<Target>) -> io::Result<Piece> {
+    pub(super) fn spare(&mut self, target: &Arc<Target>) -> io::Result<WriteBuffer> {
         if let Ok(written) = self.written.try_recv() {
             return written;
         }
         // One that has panicked has taken a piece with it.
         if self.handles.len() < self.most && !self.has_panicked() {
-            match Piece::new().and_then(|piece| self.start_one(target).map(|()| piece)) {
+            match WriteBuffer::new().and_then(|piece| self.start_one(target).map(|()| piece)) {
                 Ok(piece) => return Ok(piece),
                 Err(error) if self.handles.is_empty() => return Err(error),
                 // Those that are there will do.
@@ -96,7 +96,7 @@ impl WritingThreads {
     ///
     /// # Errors
     /// When there are no threads any more.
-    pub(super) fn send(&self, full: Piece, offset: Option<u64>) -> io::Result<()> {
+    pub(super) fn send(&self, full: WriteBuffer, offset: Option<u64>) -> io::Result<()> {
         let sender = self.full.as_ref().ok_or_else(failed_before)?;
         sender.send((full, offset)).map_err(|_| failed_before())
     }

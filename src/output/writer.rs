@@ -15,10 +15,10 @@
 //! 2. When it is full, its owner takes a buffer that was written. If there is none, there is no thread yet, or the
 //!    file is slower than the lines: the owner makes a new buffer and starts one more thread, up to [`MOST_THREADS`];
 //!    after that it waits for a buffer. A pipe has one thread: its bytes must come in order.
-//! 3. It sends the full one, with its place in the file, and goes on with the other.
+//! 3. It sends the full one, with its offset in the file, and goes on with the other.
 //! 4. A flush waits for the threads, ends them, and writes the rest itself. More lines would start others.
 //!
-//! *Invariants:* bytes reach a pipe in order, and a file in their places; what was flushed was handed to the system.
+//! *Invariants:* bytes reach a pipe in order, and a file at their offsets; what was flushed was handed to the system.
 //! An error of a thread comes back from a later write or from the flush, and after it every call fails.
 //!
 //! *Cost:* 256 KiB of memory for a result that fits a buffer, and as much for each thread of a larger one.
@@ -35,7 +35,7 @@ use std::io::{self, Write};
 use std::mem;
 use std::sync::Arc;
 
-use crate::output::target::{BYTES, Piece, Target};
+use crate::output::target::{BYTES, Target, WriteBuffer};
 use crate::output::threads::{MOST_THREADS, WritingThreads, failed_before};
 
 /// A buffered writer into the file of a result. Flush it: what is in the buffer when it is dropped
@@ -43,7 +43,7 @@ use crate::output::threads::{MOST_THREADS, WritingThreads, failed_before};
 #[derive(Debug)]
 pub struct OutputWriter {
     /// The buffer for the next bytes. Behind everything that the threads have.
-    filling: Piece,
+    filling: WriteBuffer,
     target: Arc<Target>,
     /// The offset of `filling` in the file; `None` if the file has no offsets, as a pipe. A multiple of the page size
     /// while the target is written directly.
@@ -81,7 +81,7 @@ impl OutputWriter {
 
     fn new(target: Target, offset: Option<u64>) -> io::Result<Self> {
         Ok(Self {
-            filling: Piece::new()?,
+            filling: WriteBuffer::new()?,
             target: Arc::new(target),
             offset,
             drain: Drain::Idle,

@@ -47,13 +47,13 @@ impl DuplicateCache {
     /// [`crate::Error::Memory`] where the budget has less than the plan says.
     pub(crate) fn new(run: &Run<'_>, rule: &Rule) -> Result<Option<Self>> {
         let (bytes, line_bytes) = (
-            run.layout.pool.known_bytes,
-            run.layout.pool.known_line_bytes,
+            run.layout.pool.duplicate_cache_bytes,
+            run.layout.pool.cached_line_bytes,
         );
         if bytes == 0 {
             return Ok(None);
         }
-        let budget = run.budget.split_off("known lines", bytes)?;
+        let budget = run.budget.split_off("duplicate cache", bytes)?;
         let kept = StateLayout {
             marks: Marks::Count,
             tally: Tally::None,

@@ -2,7 +2,7 @@
 //!
 //! 1. The calling thread allocates the filter and borrows it to an [`Updater`], so that nobody can ask it
 //!    before it is complete.
-//! 2. The workers of a [`scan`] hash batches, and put the lines that pass the screen in through the
+//! 2. The workers of a [`scan`] hash batches, and put the lines that pass the prefilter in through the
 //!    updater. Its regions have a lock each; a batch takes each lock once.
 //! 3. The scan ends, the updater is dropped, and the filter may be asked.
 //!
@@ -10,18 +10,18 @@
 //! bucket after the other, and threads `load-N` read ahead for all of them.
 //!
 //! *Owns:* the way from an input, or from what survived of one, to a complete filter. *Invariants:*
-//! the filter that is returned has every line of the input (that `screen` lets through), or of the
+//! the filter that is returned has every line of the input (that `prefilter` lets through), or of the
 //! store; it did not exist for anybody before. *Cost:* one reading of the input or the store, no
 //! disk.
 
 use crate::batch::scatter::Scatter;
-use crate::batch::{BATCH, Batch, Screen, absent};
+use crate::batch::{BATCH, Batch, Prefilter, absent};
 use crate::error::Result;
 use crate::filter::{Filter, Kind, Rules, Shape, Updater};
 use crate::input::Input;
 use crate::memory::buffer::PAGE;
+use crate::pass::prefiltered_worker::{PrefilteredWorker, Work};
 use crate::pass::scan::{Worker, scan};
-use crate::pass::screening_worker::{ScreeningWorker, Work};
 use crate::plan::FilterPlan;
 use crate::run::Run;
 use crate::spill::bucket::Bucket;
@@ -49,15 +49,15 @@ pub(crate) fn empty(run: &Run<'_>, plan: &FilterPlan) -> Result<Filter> {
     Filter::new(&run.budget, shape, rules)
 }
 
-/// Puts the lines of `input` into a filter, which may have lines of other inputs already; with `screen`, those that
+/// Puts the lines of `input` into a filter, which may have lines of other inputs already; with `prefilter`, those that
 /// pass that filter. Reads the input once, on all workers.
 ///
 /// # Errors
-/// The first failure of reading, or of asking the screen.
+/// The first failure of reading, or of asking the prefilter.
 pub(crate) fn insert(
     run: &Run<'_>,
     input: &Input,
-    screen: Option<&dyn Screen>,
+    prefilter: Option<&dyn Prefilter>,
     filter: &mut Filter,
 ) -> Result<()> {
     let phase = run.input_phase("filter", input);
@@ -67,7 +67,7 @@ pub(crate) fn insert(
             updater: &updater,
             scatter: Scatter::default(),
         };
-        ScreeningWorker::new(screen, insertion)
+        PrefilteredWorker::new(prefilter, insertion)
     })
 }
 
@@ -190,7 +190,7 @@ impl Worker for AgainWorker<'_, '_> {
     }
 }
 
-/// The work of [`insert`] on the lines that pass the screen.
+/// The work of [`insert`] on the lines that pass the prefilter.
 struct Insertion<'a, 'f> {
     /// The filter, shared by all workers; it has a lock for each region.
     updater: &'a Updater<'f>,

@@ -8,22 +8,22 @@
 //! Real logs and crawls have lines that make up a per cent or half of the file. Spilled each time,
 //! they would be written, read back and compared, all into one bucket.
 //!
-//! A place remembers a hash first and the line only when the hash comes again: most lines come once
-//! in the time that a place is theirs, and need no copy.
+//! A slot remembers a hash first and the line only when the hash comes again: most lines come once
+//! while a slot is theirs, and need no copy.
 
 use crate::selection::NO_ORDINAL;
 
-/// Places for lines. A power of two.
-const PLACES: usize = 512;
+/// Slots for lines. A power of two.
+const SLOTS: usize = 512;
 /// The longest line that is remembered, in bytes.
 const LONGEST: usize = 120;
 
 /// Recently seen lines of one worker.
 #[derive(Debug)]
 pub(super) struct HotLines {
-    /// The hash that came to each place last; 0 at the start.
+    /// The hash that came to each slot last; 0 at the start.
     hashes: Vec<u64>,
-    /// A line of each place whose hash came at least twice.
+    /// A line of each slot whose hash came at least twice.
     lines: Vec<HotLine>,
 }
 
@@ -47,20 +47,20 @@ impl HotLines {
             bytes: [0; LONGEST],
         };
         Self {
-            hashes: vec![0; PLACES],
-            lines: vec![nothing; PLACES],
+            hashes: vec![0; SLOTS],
+            lines: vec![nothing; SLOTS],
         }
     }
 
     /// Returns true if exactly this line was noted before, with an ordinal that is not larger. Notes it if its hash
     /// came before.
     pub(super) fn is_repeat(&mut self, hash: u64, line: &[u8], ordinal: u64) -> bool {
-        let place = hash as usize % PLACES;
-        if self.hashes[place] != hash {
-            self.hashes[place] = hash;
+        let slot = hash as usize % SLOTS;
+        if self.hashes[slot] != hash {
+            self.hashes[slot] = hash;
             return false;
         }
-        let recent = &mut self.lines[place];
+        let recent = &mut self.lines[slot];
         if recent.hash == hash && recent.line() == Some(line) && recent.ordinal <= ordinal {
             return true;
         }
@@ -75,7 +75,7 @@ impl HotLine {
         self.bytes.get(..usize::from(self.length))
     }
 
-    /// Remembers `line`, unless it is too long: then the place keeps what it had.
+    /// Remembers `line`, unless it is too long: then the slot keeps what it had.
     fn set(&mut self, hash: u64, line: &[u8], ordinal: u64) {
         if line.len() <= LONGEST {
             self.hash = hash;
@@ -95,14 +95,14 @@ mod tests {
         let mut recent = HotLines::new();
         let times: Vec<bool> = (0..4).map(|_| recent.is_repeat(7, b"hot", 9)).collect();
         assert_eq!(times, [false, false, true, true]);
-        // What shares its place drives it out.
-        assert!(!recent.is_repeat(7 + PLACES as u64, b"other", 9));
+        // A line of the same slot drives it out.
+        assert!(!recent.is_repeat(7 + SLOTS as u64, b"other", 9));
         assert!(!recent.is_repeat(7, b"hot", 9));
         assert!(recent.is_repeat(7, b"hot", 9));
     }
 
     #[test]
-    fn an_earlier_place_of_a_line_is_no_repeat() {
+    fn an_earlier_offset_of_a_line_is_no_repeat() {
         let mut recent = HotLines::new();
         let repeats = [5, 5, 6, 4, 4].map(|ordinal| recent.is_repeat(7, b"hot", ordinal));
         assert_eq!(repeats, [false, false, true, false, true]);
@@ -116,7 +116,7 @@ mod tests {
                 assert!(!recent.is_repeat(0, line, 9), "{line:?}");
             }
         }
-        // The empty line was the last that found the place.
+        // The empty line was the last that found the slot.
         assert!(recent.is_repeat(0, b"", 9));
     }
 }

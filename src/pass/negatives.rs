@@ -7,7 +7,7 @@
 
 use crate::answer::{Collector, Outbox};
 use crate::batch::scatter::Scatter;
-use crate::batch::{BATCH, Batch, Screen, absent};
+use crate::batch::{BATCH, Batch, Prefilter, absent};
 use crate::error::Result;
 use crate::filter::{Filter, Updater};
 use crate::input::Input;
@@ -23,7 +23,7 @@ use crate::selection::{LineState, Rule};
 pub(crate) fn write_absent(
     run: &Run<'_>,
     input: &Input,
-    filter: &dyn Screen,
+    filter: &dyn Prefilter,
     rule: &Rule,
     out: &Collector<'_>,
 ) -> Result<()> {
@@ -58,9 +58,9 @@ pub(crate) fn write_new(
 }
 
 /// Lets through what a filter refuses.
-pub(crate) struct Refusing<'a>(pub(crate) &'a dyn Screen);
+pub(crate) struct Refusing<'a>(pub(crate) &'a dyn Prefilter);
 
-impl Screen for Refusing<'_> {
+impl Prefilter for Refusing<'_> {
     fn passing(&self, batch: Batch<'_>, passing: &mut Vec<u32>) -> Result<()> {
         let mut had = Vec::with_capacity(batch.lines.len());
         batch.passing(Some(self.0), &mut had)?;
@@ -71,7 +71,7 @@ impl Screen for Refusing<'_> {
 
 /// A worker that writes the lines that a complete filter refuses.
 struct Asking<'a, 's> {
-    filter: &'a dyn Screen,
+    filter: &'a dyn Prefilter,
     rule: &'a Rule,
     passing: Vec<u32>,
     absent: Vec<u32>,

@@ -1,18 +1,18 @@
 //! Scanning an input so that what is written about its lines comes in their order.
 //!
-//! *Owns:* who may write when. Workers read chunks by turns, work on them at the same time, and
-//! write by turns again, in the order in which the chunks were read.
+//! *Owns:* who may write when. Workers read chunks one after the other, work on them at the same time,
+//! and write one after the other again, in the order in which the chunks were read: a chunk's number is its ticket.
 //!
 //! ```text
 //!  worker 1   read 0 │ work 0      │ write 0 │ read 2 │ work 2 │ wait │ write 2
 //!  worker 2           read 1 │ work 1 │ wait │ write 1 │ read 3 │ work 3  │ ...
-//!                                            turn: 0 ──▶ 1 ──▶ 2 ──▶ 3
+//!                                          ticket: 0 ──▶ 1 ──▶ 2 ──▶ 3
 //! ```
 //!
 //! 1. A worker takes the next chunk and its number from the [`Reading`].
 //! 2. It goes through the lines. What there is to write collects in its own text, as large as a chunk.
-//! 3. When the text is full, or the chunk is done, it waits until `turn` is its number, and writes.
-//! 4. At the end of the chunk it raises `turn` by one and wakes the others.
+//! 3. When the text is full, or the chunk is done, it waits until `ticket` is its number, and writes.
+//! 4. At the end of the chunk it raises `ticket` by one and wakes the others.
 //!
 //! *Invariants.*
 //! - What is written about a line comes behind what is written about the lines before it.
@@ -34,7 +34,7 @@ use crate::pass::scan;
 use crate::pass::scan_state::{ScanState, Worker};
 use crate::plan::Layout;
 use crate::reading::chunk::ChunkRules;
-use crate::reading::failure::PlacedFailure;
+use crate::reading::failure::LocatedFailure;
 use crate::reading::long_lines::LongLines;
 use crate::reading::{Reading, ReadingRules};
 use crate::run::{Phase, Run};
@@ -49,23 +49,23 @@ pub(crate) trait OrderedWorker {
 
 /// The output of an ordered scan. Several scans may write to one, one after the other.
 pub(crate) struct OrderedOutput<'w> {
-    state: Mutex<State<'w>>,
-    /// The signal that `turn` has changed.
-    turned: Condvar,
+    state: Mutex<OutputState<'w>>,
+    /// The signal that `ticket` has changed.
+    ticket_changed: Condvar,
     /// The name of the output in messages: a path, or "standard output".
     target: String,
 }
 
-struct State<'w> {
+struct OutputState<'w> {
     writer: &'w mut (dyn Write + Send),
     /// The number of the chunk that may be written about: all before it are complete.
-    turn: u64,
+    ticket: u64,
     /// True if the other end of a pipe may be waiting for answers before it sends more lines. While it may,
     /// everything written is flushed at once.
     is_awaited: bool,
 }
 
-impl State<'_> {
+impl OutputState<'_> {
     /// Hands what was written to the system, if somebody may be waiting for it.
     fn flush_if_awaited(&mut self) -> io::Result<()> {
         if self.is_awaited {
@@ -80,12 +80,12 @@ impl<'w> OrderedOutput<'w> {
     /// Writes to `writer`, which messages call `target`.
     pub(crate) fn new(writer: &'w mut (dyn Write + Send), target: &str) -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(OutputState {
                 writer,
-                turn: 0,
+                ticket: 0,
                 is_awaited: false,
             }),
-            turned: Condvar::new(),
+            ticket_changed: Condvar::new(),
             target: target.to_owned(),
         }
     }
@@ -99,15 +99,19 @@ impl<'w> OrderedOutput<'w> {
         flushed.map_err(|error| output_error(&self.target, "cannot write", error))
     }
 
-    /// Returns the writer, once it is the turn of chunk `number`. It stays locked for as long as the caller holds it.
+    /// Returns the writer, once chunk `number` may write. It stays locked for as long as the caller holds it.
     ///
     /// # Errors
-    /// When another thread has failed: the turn might never come.
-    fn at_turn(&self, number: u64, failure: &FirstFailure) -> Result<MutexGuard<'_, State<'w>>> {
+    /// When another thread has failed: the ticket might never come up.
+    fn at_ticket(
+        &self,
+        number: u64,
+        failure: &FirstFailure,
+    ) -> Result<MutexGuard<'_, OutputState<'w>>> {
         let mut state = self.state.lock();
-        while state.turn != number {
-            // The worker that has the turn may be gone.
-            failure.wait(&self.turned, &mut state)?;
+        while state.ticket != number {
+            // The worker that has the ticket may have ended.
+            failure.wait(&self.ticket_changed, &mut state)?;
         }
         Ok(state)
     }
@@ -117,7 +121,7 @@ impl<'w> OrderedOutput<'w> {
 pub(crate) struct ChunkOutput<'a, 'w> {
     output: &'a OrderedOutput<'w>,
     failure: &'a FirstFailure,
-    /// The chunk's number, and so its turn.
+    /// The chunk's number, and so its ticket.
     number: u64,
     /// The text that is not written yet. Its capacity is that of a chunk, and it never grows beyond it: the worker
     /// writes when it is full.
@@ -132,7 +136,7 @@ impl ChunkOutput<'_, '_> {
         }
         // What does not fit goes on as it is, without a copy.
         if bytes.len() > self.text.capacity() {
-            let mut state = self.output.at_turn(self.number, self.failure)?;
+            let mut state = self.output.at_ticket(self.number, self.failure)?;
             let written = state.writer.write_all(bytes);
             return written.map_err(|error| self.unwritable(error));
         }
@@ -140,23 +144,23 @@ impl ChunkOutput<'_, '_> {
         Ok(())
     }
 
-    /// Waits for the chunk's turn and writes the text.
+    /// Waits for the chunk's ticket and writes the text.
     fn write(&mut self) -> Result<()> {
-        let mut state = self.output.at_turn(self.number, self.failure)?;
+        let mut state = self.output.at_ticket(self.number, self.failure)?;
         let written = state.writer.write_all(self.text);
         drop(state);
         self.text.clear();
         written.map_err(|error| self.unwritable(error))
     }
 
-    /// Writes the rest and lets the next chunk have its turn, unless writing failed.
+    /// Writes the rest and lets the next chunk write, unless writing failed.
     fn finish(mut self) -> Result<()> {
         self.write()?;
         let mut state = self.output.state.lock();
         let flushed = state.flush_if_awaited();
-        state.turn += u64::from(flushed.is_ok());
+        state.ticket += u64::from(flushed.is_ok());
         drop(state);
-        self.output.turned.notify_all();
+        self.output.ticket_changed.notify_all();
         flushed.map_err(|error| self.unwritable(error))
     }
 
@@ -181,11 +185,11 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     let room = run
         .budget
         .split_off("long lines", layout.scan.long_line_bytes)?;
-    output.state.lock().turn = 0;
-    let placed = PlacedFailure::default();
-    let failure = placed.first();
-    let state = ScanState::new(run, phase, input, &placed);
-    let long_lines = LongLines::new(room, layout, run.interrupt(), &placed);
+    output.state.lock().ticket = 0;
+    let located = LocatedFailure::default();
+    let failure = located.first();
+    let state = ScanState::new(run, phase, input, &located);
+    let long_lines = LongLines::new(room, layout, run.interrupt(), &located);
     let chunks = ChunkRules {
         format: run.options.line_format(),
         chunk_bytes: layout.scan.chunk_bytes,
@@ -209,7 +213,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     drop(reading);
     let counts = state.finish();
     drop(long_lines);
-    scan::end(run, input, placed)?;
+    scan::end(run, input, located)?;
     counts.check_and_note(input)
 }
 
@@ -220,7 +224,7 @@ pub(crate) fn beyond_scan_bytes(layout: &Layout) -> u64 {
         .saturating_sub(layout.scan.bytes())
 }
 
-/// Runs a worker thread: reads a chunk, works on it while others do the same with theirs, and writes when its turn
+/// Runs a worker thread: reads a chunk, works on it while others do the same with theirs, and writes when its ticket
 /// comes.
 fn work(
     state: &ScanState<'_>,

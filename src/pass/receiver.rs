@@ -26,15 +26,15 @@ use std::path::Path;
 
 use crate::batch::{Ordinals, Scratch, for_each_batch};
 use crate::error::{Error, Result};
-use crate::exchange::frame::{Header, MOST_DECODED};
+use crate::exchange::frame::{FrameHeader, MOST_DECODED};
 use crate::exchange::totals::BucketTotals;
 use crate::exchange::{Frame, Frames, bad_frames};
 use crate::memory::buffer::Buffer;
 use crate::pass::spill::ToBuckets;
-use crate::reading::failure::PlacedFailure;
+use crate::reading::failure::LocatedFailure;
 use crate::reading::long_lines::LongLines;
 use crate::run::{Phase, Run};
-use crate::spill::block::Records;
+use crate::spill::block::BlockRecords;
 use crate::spill::writer::BucketWriter;
 use crate::sys::belt::{Belt, Filled, Producer};
 use crate::sys::sync::Mutex;
@@ -94,11 +94,11 @@ pub(crate) fn receive(
     expected: Expected,
     writer: &BucketWriter<'_>,
 ) -> Result<Received> {
-    let placed = PlacedFailure::default();
+    let located = LocatedFailure::default();
     let room = run
         .budget
         .split_off("long lines", run.layout.scan.long_line_bytes)?;
-    let long_lines = LongLines::new(room, &run.layout, run.interrupt(), &placed);
+    let long_lines = LongLines::new(room, &run.layout, run.interrupt(), &located);
     let names: Vec<_> = sources.iter().map(|it| it.name().to_owned()).collect();
     // Nobody waits for this lock: there is one reader.
     let reader = Mutex::new(Reader {
@@ -115,7 +115,7 @@ pub(crate) fn receive(
         buffers: run.layout.scan.chunk_buffers,
         readers: 1,
         workers: run.workers,
-        failure: placed.first(),
+        failure: located.first(),
     };
     belt.run(
         &|workers| {
@@ -141,7 +141,7 @@ pub(crate) fn receive(
     );
     let Reader { mut received, .. } = reader.into_inner();
     drop(long_lines);
-    placed.into_unplaced()?;
+    located.into_unlocated()?;
     received.refusal.take().map_or(Ok(received), Err)
 }
 
@@ -179,9 +179,9 @@ impl Reader<'_> {
                     self.long_lines.whole(&name, offset, header.stored_bytes)
                 }
             })? {
-                let place = (name.as_path(), frame.offset);
-                if let Err(refusal) = self.expected.check(&frame.header, received, place) {
-                    received.refusal = Some(what_is_wrong(&frame, place, refusal));
+                let location = (name.as_path(), frame.offset);
+                if let Err(refusal) = self.expected.check(&frame.header, received, location) {
+                    received.refusal = Some(what_is_wrong(&frame, location, refusal));
                     return Ok(());
                 }
                 received.count(&frame.header);
@@ -197,13 +197,18 @@ impl Reader<'_> {
 }
 
 impl Expected {
-    /// Refuses a frame, at a place in its source, that cannot be received beside those before it.
-    fn check(&self, header: &Header, received: &Received, place: (&Path, u64)) -> Result<()> {
-        let Header {
+    /// Refuses a frame, at a location in its source, that cannot be received after those before it.
+    fn check(
+        &self,
+        header: &FrameHeader,
+        received: &Received,
+        location: (&Path, u64),
+    ) -> Result<()> {
+        let FrameHeader {
             job, side, bucket, ..
         } = *header;
         let refuse = |what: String, advice: &str| {
-            let (name, offset) = place;
+            let (name, offset) = location;
             Err(Error::usage(
                 format!("{}: the frame at byte {offset} is {what}", name.display()),
                 advice,
@@ -247,7 +252,7 @@ fn what_is_wrong(frame: &Frame, (name, offset): (&Path, u64), refusal: Error) ->
 
 impl Received {
     /// Counts what the header of an accepted frame says. Its content is compared with that by the workers.
-    fn count(&mut self, header: &Header) {
+    fn count(&mut self, header: &FrameHeader) {
         self.job = Some(header.job);
         self.buckets.insert(header.bucket);
         self.sides[header.side as usize - 1].count(header);
@@ -279,7 +284,7 @@ impl Worker<'_> {
         self.to_buckets.turn_to(frame.header.side - 1, self.sides);
         let to_buckets = &mut self.to_buckets;
         let appended = for_each_batch(
-            Records(payload),
+            BlockRecords(payload),
             Ordinals::None,
             None,
             &self.run.hasher,

@@ -15,14 +15,14 @@
 use crate::answer::{Collector, Outbox};
 use crate::batch::coalescer::Coalescer;
 use crate::batch::scatter::Scatter;
-use crate::batch::{Batch, Screen};
+use crate::batch::{Batch, Prefilter};
 use crate::error::Result;
 use crate::filter::{Filter, Updater};
 use crate::input::Input;
 use crate::memory::budget::MemoryBudget;
 use crate::pass::join::{write, write_again};
+use crate::pass::prefiltered_worker::{PrefilteredWorker, Work};
 use crate::pass::scan::{Worker, scan, scan_with_room};
-use crate::pass::screening_worker::{ScreeningWorker, Work};
 use crate::run::Run;
 use crate::selection::{LineState, Rule};
 use crate::set::sharded::ShardedSet;
@@ -65,16 +65,16 @@ impl ResidentSet {
     ///
     /// # Errors
     /// As [`ResidentSet::new`].
-    pub(crate) fn screened(
+    pub(crate) fn prefiltered(
         run: &Run<'_>,
         rule: &Rule,
         lines: u64,
         line_bytes: u64,
     ) -> Result<Self> {
         let bytes = Coalescer::all_bytes(run.layout.scan.workers);
-        let gathering = run.budget.reserve("gathered lines", bytes);
+        let coalescing = run.budget.reserve("coalesced lines", bytes);
         let set = Self::new(run, rule, lines, line_bytes)?;
-        drop(gathering);
+        drop(coalescing);
         Ok(set)
     }
 
@@ -88,13 +88,13 @@ impl ResidentSet {
         run: &Run<'_>,
         input: &Input,
         side: u32,
-        sieve: Option<(&dyn Screen, &mut Filter)>,
+        sieve: Option<(&dyn Prefilter, &mut Filter)>,
     ) -> Result<()> {
         // The updater borrows the filter for the whole scan: nobody can ask it before it is complete.
-        let sieve = sieve.map(|(screen, feed)| (screen, feed.updater()));
+        let sieve = sieve.map(|(prefilter, feed)| (prefilter, feed.updater()));
         let phase = run.input_phase("build", input);
-        let (screen, feed) = match &sieve {
-            Some((screen, feed)) => (Some(*screen), Some(feed)),
+        let (prefilter, feed) = match &sieve {
+            Some((prefilter, feed)) => (Some(*prefilter), Some(feed)),
             None => (None, None),
         };
         scan(run, &phase, input, || {
@@ -105,11 +105,11 @@ impl ResidentSet {
                 to_filter: Scatter::default(),
                 to_shards: Scatter::default(),
             };
-            ScreeningWorker::new(screen, build).coalescing(&run.budget)
+            PrefilteredWorker::new(prefilter, build).coalescing(&run.budget)
         })
     }
 
-    /// Streams an input, which is this side, past the set. Looks up only the lines that `screen` lets through; all
+    /// Streams an input, which is this side, past the set. Looks up only the lines that `prefilter` lets through; all
     /// lines of the set must pass it. Passes lines that get their last mark to `out`. One input is read to its end
     /// before the next begins, because a line gets its marks in order.
     ///
@@ -120,7 +120,7 @@ impl ResidentSet {
         run: &Run<'_>,
         input: &Input,
         side: u32,
-        screen: Option<&dyn Screen>,
+        prefilter: Option<&dyn Prefilter>,
         out: &Collector<'_>,
     ) -> Result<()> {
         let phase = run.input_phase("probe", input);
@@ -132,7 +132,7 @@ impl ResidentSet {
                 side,
                 out: Outbox::new(out),
             };
-            ScreeningWorker::new(screen, probe).coalescing(&run.budget)
+            PrefilteredWorker::new(prefilter, probe).coalescing(&run.budget)
         })
     }
 

@@ -26,13 +26,13 @@
 use crate::batch::Scratch;
 use crate::error::Result;
 use crate::input::Input;
-use crate::input::supply::PieceOpening;
+use crate::input::byte_reader::PieceOpening;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::pass::scan_state::ScanState;
 pub(crate) use crate::pass::scan_state::Worker;
 use crate::reading::chunk::{Chunk, ChunkRules, Pooled};
-use crate::reading::failure::PlacedFailure;
+use crate::reading::failure::LocatedFailure;
 use crate::reading::long_lines::LongLines;
 use crate::reading::{Reading, ReadingRules};
 use crate::run::{Phase, Run};
@@ -87,15 +87,15 @@ fn scan_in<W: Worker>(
     new_worker: impl Fn() -> W + Sync,
 ) -> Result<()> {
     let layout = &run.layout;
-    let placed = PlacedFailure::default();
-    let state = ScanState::new(run, phase, input, &placed);
-    let long_lines = LongLines::new(long_budget, layout, run.interrupt(), &placed);
+    let located = LocatedFailure::default();
+    let state = ScanState::new(run, phase, input, &located);
+    let long_lines = LongLines::new(long_budget, layout, run.interrupt(), &located);
     let chunks = ChunkRules {
         format: run.options.line_format(),
         chunk_bytes: layout.scan.chunk_bytes,
         long_lines: &long_lines,
     };
-    let failure = placed.first();
+    let failure = located.first();
     // A silent pipe must not keep a run from ending: reading asks this while it waits.
     let stop = || failure.check().and_then(|()| run.interrupt().check());
     let rules = ReadingRules {
@@ -115,11 +115,11 @@ fn scan_in<W: Worker>(
     } else {
         read_ahead(&state, &reading, new_worker);
     }
-    // All of them borrow `placed`, which is about to be taken apart. What they had of memory is free again.
+    // All of them borrow `located`, which is about to be taken apart. What they had of memory is free again.
     drop(reading);
     let counts = state.finish();
     drop(long_lines);
-    end(run, input, placed)?;
+    end(run, input, located)?;
     counts.check_and_note(input)
 }
 
@@ -166,7 +166,7 @@ fn read_ahead<W: Worker>(
 }
 
 /// Returns the failure of a scan whose threads have ended, if it failed.
-pub(super) fn end(run: &Run<'_>, input: &Input, failure: PlacedFailure) -> Result<()> {
+pub(super) fn end(run: &Run<'_>, input: &Input, failure: LocatedFailure) -> Result<()> {
     let opening = PieceOpening {
         terminator: run.options.format.terminator,
         stop: &|| run.interrupt().check(),

@@ -14,7 +14,7 @@ use crate::input::{Input, ReadCounts};
 use crate::memory::buffer::Buffer;
 use crate::reading::Reading;
 use crate::reading::chunk::{Chunk, Cut, Pooled};
-use crate::reading::failure::PlacedFailure;
+use crate::reading::failure::LocatedFailure;
 use crate::record::Bad;
 use crate::run::{Phase, Run};
 use crate::selection::MOST_ORDERED_BYTES;
@@ -41,7 +41,7 @@ pub(crate) trait Worker {
 
 /// The counts of what all threads of a scan have read together.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Counts {
+pub(super) struct ScanCounts {
     /// Lines that workers went through, records without a key included.
     lines: u64,
     /// Bytes of these lines, with their terminators; of a compressed file, those that were decoded.
@@ -54,7 +54,7 @@ pub(super) struct Counts {
     first_bad: Option<(Bad, usize)>,
 }
 
-impl Counts {
+impl ScanCounts {
     /// Compares what was read with the size of the file, and lets the input note it.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ pub(super) struct ScanState<'a> {
     /// The first failure of any thread. Threads check it between chunks, and stop.
     pub(super) failure: &'a FirstFailure,
     /// The first failure of a line: of several, the first in the input is reported.
-    placed: &'a PlacedFailure,
+    located: &'a LocatedFailure,
     /// The phase whose progress is counted, chunk by chunk.
     phase: &'a Phase<'a>,
     /// The input that is read; its name stands in messages.
@@ -105,7 +105,7 @@ pub(super) struct ScanState<'a> {
     bad_records: AtomicU64,
     /// Blank lines and comments.
     passed_over: AtomicU64,
-    /// The first bad record, as in [`Counts`].
+    /// The first bad record, as in [`ScanCounts`].
     first_bad: OnceLock<(Bad, usize)>,
 }
 
@@ -114,12 +114,12 @@ impl<'a> ScanState<'a> {
         run: &'a Run<'a>,
         phase: &'a Phase<'a>,
         input: &'a Input,
-        placed: &'a PlacedFailure,
+        located: &'a LocatedFailure,
     ) -> Self {
         Self {
             run,
-            failure: placed.first(),
-            placed,
+            failure: located.first(),
+            located,
             phase,
             input,
             lines: AtomicU64::new(0),
@@ -131,8 +131,8 @@ impl<'a> ScanState<'a> {
     }
 
     /// Returns what was counted.
-    pub(super) fn finish(self) -> Counts {
-        Counts {
+    pub(super) fn finish(self) -> ScanCounts {
+        ScanCounts {
             lines: self.lines.into_inner(),
             bytes: self.bytes.into_inner(),
             bad_records: self.bad_records.into_inner(),
@@ -198,7 +198,7 @@ impl<'a> ScanState<'a> {
                 "leave out `Order::Input`",
             ));
         }
-        Ok(Ordinals::ByPlace {
+        Ok(Ordinals::ByAddress {
             address: bytes.as_ptr() as usize,
             ordinal: first + chunk.position(),
         })
@@ -218,7 +218,7 @@ impl<'a> ScanState<'a> {
                     offset: 0,
                     line: line[..line.len().min(SHOWN)].escape_ascii().to_string(),
                 };
-                Err(self.placed.note_at(chunk.place_of(record), error))
+                Err(self.located.note_at(chunk.location_of(record), error))
             }
         }
     }
@@ -290,7 +290,7 @@ impl<'a> ScanState<'a> {
             what,
             advice,
         };
-        Err(self.placed.note_at(chunk.place_of(record), error))
+        Err(self.located.note_at(chunk.location_of(record), error))
     }
 
     /// Goes through the lines of a chunk, hashing them in batches, and counts them when all are done.

@@ -4,15 +4,15 @@
 //! *Owns:* the way from an input to sealed buckets. Three kinds of threads work at the same time:
 //!
 //! ```text
-//!  reader ──chunk──▶ worker: hash, screen, cache, scatter ──full block──▶ writer ──▶ file
-//!                       │                                                   │
-//!                       └── open block of each bucket ◀──────── free block ─┘
+//!  reader ──chunk──▶ worker: hash, prefilter, cache, scatter ──full block──▶ writer ──▶ file
+//!                       │                                                      │
+//!                       └── open block of each bucket ◀─────────── free block ─┘
 //! ```
 //!
 //! 1. The thread that calls [`spill`] has [`fill`] start the writers and make the [`BucketWriter`], and
 //!    then runs the scan inside it. It returns from [`fill`] when all threads are done.
 //! 2. A reader fills a chunk with whole lines ([`scan`] says when the workers read themselves).
-//! 3. A worker hashes a batch of the chunk's lines and asks the screen which of them pass.
+//! 3. A worker hashes a batch of the chunk's lines and asks the prefilter which of them pass.
 //! 4. It leaves out lines that it spilled a moment ago ([`HotLines`]) and those that the run spilled before
 //!    ([`DuplicateCache`]), and puts the others into the filter that is fed, if there is one.
 //! 5. It groups the batch by bucket ([`Scatter`]), takes each bucket's lock once, and appends the lines to
@@ -21,7 +21,7 @@
 //!    takes a free block for the next lines.
 //! 7. At the end every open block is flushed or held, the buckets are sealed, and the lines are counted.
 //!
-//! *Invariants:* every line that `screen` lets through is in the bucket of its hash, at least once, and
+//! *Invariants:* every line that `prefilter` lets through is in the bucket of its hash, at least once, and
 //! that is counted; with `feed`, every such line is in that filter, too.
 //!
 //! *Cost:* one reading of the input; what the pool cannot hold is written.
@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::answer::{Collector, Outbox};
 use crate::batch::scatter::Scatter;
-use crate::batch::{BATCH, Batch, Screen, absent};
+use crate::batch::{BATCH, Batch, Prefilter, absent};
 use crate::error::{Error, Result};
 use crate::filter::{Filter, Updater};
 use crate::hash::LineHasher;
@@ -60,9 +60,9 @@ pub(crate) struct Spilled {
 
 /// The lines of an input that are spilled, and what else is done with them. The default spills them all.
 #[derive(Default)]
-pub(crate) struct Screening<'a, 's> {
+pub(crate) struct SpillRequest<'a, 's> {
     /// The filter that decides which lines are spilled; without one all are.
-    pub(crate) screen: Option<&'a dyn Screen>,
+    pub(crate) prefilter: Option<&'a dyn Prefilter>,
     /// A filter that gets the lines that are spilled.
     pub(crate) feed: Option<&'a mut Filter>,
     /// True if a line must be in its bucket as often as the input has it.
@@ -70,9 +70,9 @@ pub(crate) struct Screening<'a, 's> {
     /// Lines that are in their buckets already, and the number of this input, from 0. None of them is spilled
     /// again.
     pub(crate) cache: Option<(&'a DuplicateCache, usize)>,
-    /// The writing of lines that the screen refuses; `None` drops them.
+    /// The writing of lines that the prefilter refuses; `None` drops them.
     pub(crate) refused: Option<Refused<'a, 's>>,
-    /// The receiver of the buckets' blocks, in place of memory and temporary files. The buckets then have counts and
+    /// The receiver of the buckets' blocks, instead of memory and temporary files. The buckets then have counts and
     /// no lines.
     pub(crate) block_sink: Option<&'a dyn BlockSink>,
 }
@@ -89,7 +89,7 @@ pub(crate) struct Refused<'a, 's> {
 }
 
 impl<'a, 's> Refused<'a, 's> {
-    /// Describes the lines that only the input at this place of the plan's order has; `None` where they are not
+    /// Describes the lines that only the input at this index of the plan's order has; `None` where they are not
     /// written.
     pub(crate) fn of(sides: &'a Sides, at: usize, out: &'a Collector<'s>) -> Option<Self> {
         let (rule, singleton) = (sides.rule(), sides.singleton(at));
@@ -103,29 +103,29 @@ impl<'a, 's> Refused<'a, 's> {
     }
 }
 
-/// Spills the lines of `input` that the screen lets through, and does with the others as `screening` says. All
+/// Spills the lines of `input` that the prefilter lets through, and does with the others as `request` says. All
 /// inputs of a run go to as many buckets by the same hash, so that bucket `b` of
 /// one holds what bucket `b` of another can have in common with it.
 ///
 /// # Errors
-/// The first failure of reading, asking the screen or writing; [`Error::LinesLost`] where a line did not
+/// The first failure of reading, asking the prefilter or writing; [`Error::LinesLost`] where a line did not
 /// reach its bucket. The buckets are gone then.
 pub(crate) fn spill(
     run: &Run<'_>,
     pool: &BlockPool,
     input: &Input,
-    screening: Screening<'_, '_>,
+    request: SpillRequest<'_, '_>,
 ) -> Result<Spilled> {
-    let Screening {
-        screen,
+    let SpillRequest {
+        prefilter,
         feed,
         keeps_repeats,
         cache,
         refused,
         block_sink,
-    } = screening;
+    } = request;
     let phase = run.input_phase("spill", input);
-    let counts = Counts::default();
+    let counts = SpillCounts::default();
     let updater = feed.map(Filter::updater);
     let rules = FillRules {
         space: run.space,
@@ -144,7 +144,7 @@ pub(crate) fn spill(
     // thread for the state that this worker has for itself. Nothing outlives `fill`.
     let buckets = fill(rules, |writer| {
         scan(run, &phase, input, || SpillWorker {
-            screen,
+            prefilter,
             feed: updater.as_ref(),
             passing: Vec::with_capacity(BATCH),
             refused: refused.map(|refused| (refused, Outbox::new(refused.out))),
@@ -156,7 +156,7 @@ pub(crate) fn spill(
             to_buckets: ToBuckets::new(writer, run.hasher),
         })
     })?;
-    counts.check(input, screen.is_none(), &buckets)?;
+    counts.check(input, prefilter.is_none(), &buckets)?;
     Ok(Spilled {
         buckets,
         passed: counts.passed.into_inner(),
@@ -165,14 +165,14 @@ pub(crate) fn spill(
 
 /// The counts of the lines of an input.
 #[derive(Debug, Default)]
-struct Counts {
+struct SpillCounts {
     /// Lines that were let through.
     passed: AtomicU64,
     /// Those of them that are in their bucket already.
     repeats: AtomicU64,
 }
 
-impl Counts {
+impl SpillCounts {
     /// Checks that every line that was let through, all of them without a filter, is in a bucket.
     ///
     /// The readers have compared the bytes with the size of the file, so this closes the last gap: a line that
@@ -201,7 +201,7 @@ impl Counts {
 /// The state of a worker of [`spill`], in the order in which a batch goes through it.
 struct SpillWorker<'a, 'f, 's> {
     /// The filter that decides which lines go on; without one all do.
-    screen: Option<&'a dyn Screen>,
+    prefilter: Option<&'a dyn Prefilter>,
     /// Indexes of the lines of the batch that go on.
     passing: Vec<u32>,
     /// The writing of the other lines, and this worker's part of them.
@@ -218,12 +218,12 @@ struct SpillWorker<'a, 'f, 's> {
     scatter: Scatter,
     to_buckets: ToBuckets<'a>,
     /// The counts, shared by all workers.
-    counts: &'a Counts,
+    counts: &'a SpillCounts,
 }
 
 impl Worker for SpillWorker<'_, '_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        batch.passing(self.screen, &mut self.passing)?;
+        batch.passing(self.prefilter, &mut self.passing)?;
         if let Some((refused, out)) = &mut self.refused {
             absent(&self.passing, batch.lines.len(), &mut self.refused_indexes);
             for &index in &self.refused_indexes {

@@ -7,7 +7,7 @@
 //! lines that are common lie together, a window passes or not as a whole, and the estimate is off by
 //! half over the root of the number of windows: 6 in 100.
 
-use crate::batch::{Keyed, Ordinals, Scratch, Screen, for_each_batch};
+use crate::batch::{Keyed, Ordinals, Prefilter, Scratch, for_each_batch};
 use crate::error::Result;
 use crate::input::Input;
 use crate::input::sample::windows::for_each_window;
@@ -21,8 +21,8 @@ const WINDOW: u64 = 16 << 10;
 /// Fewer lines than these tell nothing.
 const LEAST_LINES: u64 = 64;
 
-/// Reads a sample of `input` and counts the lines of it that `screen` lets through. The input is at `position` in the
-/// plan's order. `None` where that cannot be known: of a stream, or of lines that are longer than a window.
+/// Reads a sample of `input` and counts the lines of it that `prefilter` lets through. The input is at `position` in
+/// the plan's order. `None` where that cannot be known: of a stream, or of lines that are longer than a window.
 ///
 /// # Errors
 /// Where the input cannot be read, or has changed.
@@ -30,7 +30,7 @@ pub(crate) fn sample_survivors(
     run: &Run<'_>,
     input: &Input,
     position: usize,
-    screen: &dyn Screen,
+    prefilter: &dyn Prefilter,
 ) -> Result<Option<SurvivorSample>> {
     let format = run.options.line_format();
     // A window may begin between quotes, and has pieces of records then.
@@ -49,7 +49,7 @@ pub(crate) fn sample_survivors(
         });
         let none = Ordinals::None;
         sampled += for_each_batch(whole, none, keyed, &run.hasher, &mut scratch, |batch| {
-            screen.passing(batch, &mut passing)?;
+            prefilter.passing(batch, &mut passing)?;
             passed.extend(passing.iter().map(|&index| batch.hashes[index as usize]));
             Ok(true)
         })?;
@@ -67,7 +67,7 @@ pub(crate) fn sample_survivors(
         passed: count,
         passed_distinct: passed.len() as u64,
         filter_bytes: run.held_bytes(),
-        // The screen may be anything that refuses lines. What is known of it as a filter, the caller adds.
+        // The prefilter may be anything that refuses lines. What is known of it as a filter, the caller adds.
         filter_fpr: 1.0,
         filter_distinct: 0.0,
         temp_bytes: run.temp_bytes_left(),

@@ -32,10 +32,10 @@ pub struct Plan {
     /// The costs of putting the answer in order, if an order is asked for; part of `costs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordering: Option<OrderPlan>,
-    /// The memory in bytes for lines that come again and again, so that each is spilled once; `partition` only, and 0
-    /// where a sample shows few repeats.
+    /// The memory of the duplicate cache, in bytes: of lines that come again and again, each is spilled once;
+    /// `partition` only, and 0 where a sample shows few repeats.
     #[serde(skip_serializing_if = "is_none")]
-    pub known_bytes: u64,
+    pub duplicate_cache_bytes: u64,
     /// True if sizes are guesses, because files are compressed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub guesses_sizes: bool,

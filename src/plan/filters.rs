@@ -176,11 +176,11 @@ pub(super) fn surviving_others(sizes: &Sizes, first_fpr: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::job::Extent;
+    use crate::plan::job::DataSize;
 
     #[test]
     fn the_way_that_is_chosen_moves_fewer_bytes() {
-        let side = Extent {
+        let side = DataSize {
             bytes: 12_800_000_000,
             lines: 200_000_000,
         };

@@ -1,7 +1,7 @@
 //! The facts that a plan depends on: numbers, and nothing else.
 //!
-//! *Owns:* [`Job`], and [`Extent`], the size of an input. *Invariants:* a size that is not known counts as that of the
-//! largest known input; with none known it counts as much more than memory.
+//! *Owns:* [`Job`], and [`DataSize`], the size of an input. *Invariants:* a size that is not known counts as that of
+//! the largest known input; with none known it counts as much more than memory.
 
 use crate::decode::compressed::Decoding;
 use crate::input::sample::distinct_lines::Distinct;
@@ -128,12 +128,14 @@ impl Job {
 
     /// Puts the inputs in this order of indexes, each of which occurs once.
     pub(crate) fn reordered(mut self, order: &[usize]) -> Self {
-        let mut places = vec![0; order.len()];
-        for (place, &index) in order.iter().enumerate() {
-            places[index] = place;
+        let mut positions = vec![0; order.len()];
+        for (position, &index) in order.iter().enumerate() {
+            positions[index] = position;
         }
         self.inputs = order.iter().map(|&index| self.inputs[index]).collect();
-        self.sides.iter_mut().for_each(|side| *side = places[*side]);
+        self.sides
+            .iter_mut()
+            .for_each(|side| *side = positions[*side]);
         self
     }
 
@@ -168,12 +170,12 @@ impl Job {
 
 /// The size of an input, or of a part of one. Ordered by bytes, then by lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) struct Extent {
+pub(super) struct DataSize {
     pub(super) bytes: u64,
     pub(super) lines: u64,
 }
 
-impl Extent {
+impl DataSize {
     /// Estimates the memory of a set of all its lines, in bytes, as if no line repeated.
     pub(super) fn set_bytes(self) -> u64 {
         estimate_set_bytes(self.lines, self.bytes)
@@ -211,16 +213,19 @@ impl Extent {
 }
 
 /// Lists the size of each input of `job`, in the caller's order, as it is read, known or assumed.
-pub(super) fn read_extents(job: &Job) -> Vec<Extent> {
+pub(super) fn read_extents(job: &Job) -> Vec<DataSize> {
     extents(job, |_, _| None)
 }
 
 /// Lists the size of each input, in the caller's order, known or assumed; `bytes` says what counts in place of its
 /// own.
-pub(super) fn extents(job: &Job, bytes: impl Fn(usize, &InputShape) -> Option<u64>) -> Vec<Extent> {
+pub(super) fn extents(
+    job: &Job,
+    bytes: impl Fn(usize, &InputShape) -> Option<u64>,
+) -> Vec<DataSize> {
     let known = |(index, shape): (usize, &InputShape)| {
         let own = shape.bytes?;
-        Some(Extent {
+        Some(DataSize {
             bytes: bytes(index, shape).unwrap_or(own),
             lines: shape.lines?,
         })
@@ -228,8 +233,8 @@ pub(super) fn extents(job: &Job, bytes: impl Fn(usize, &InputShape) -> Option<u6
     // With nothing known, assume much more than memory. But a caller that named `memory` has decided that
     // the set fits: it starts empty and grows as needed.
     let unknown = match job.strategy {
-        Some(Strategy::Memory) => Extent::default(),
-        _ => Extent {
+        Some(Strategy::Memory) => DataSize::default(),
+        _ => DataSize {
             bytes: job.memory_bytes.saturating_mul(UNKNOWN_FACTOR),
             lines: job.memory_bytes.saturating_mul(UNKNOWN_FACTOR) / UNKNOWN_LINE_BYTES,
         },

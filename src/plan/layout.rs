@@ -12,7 +12,7 @@
 //!  │ threads,     │ scan                     │ pool            │ rest_bytes           │
 //!  │ bookkeeping  ├───────────────┬──────────┼─────────────────┤                      │
 //!  │ of buckets   │ chunk_buffers │long_line_│ blocks          │ filters, or a set,   │
-//!  │              │ + 1 chunks    │bytes     │ × block_bytes   │ a sketch, known_bytes│
+//!  │              │ + 1 chunks    │bytes     │ × block_bytes   │ a sketch, a cache    │
 //!  └──────────────┴───────────────┴──────────┴─────────────────┴──────────────────────┘
 //!
 //!  the join, when chunks and filters are gone
@@ -103,9 +103,9 @@ pub(crate) struct PoolLayout {
     /// Blocks in the pool; more than `buckets` where there are any.
     pub(crate) blocks: u64,
     /// Memory for lines that are in their buckets already, in bytes; 0 where lines seldom come again.
-    pub(crate) known_bytes: u64,
+    pub(crate) duplicate_cache_bytes: u64,
     /// The mean length of these lines, in bytes.
-    pub(crate) known_line_bytes: u64,
+    pub(crate) cached_line_bytes: u64,
     /// Threads `work-N` of the join, each with a share of its own: 1 to those of the scan. The join may find that it
     /// can have more.
     pub(crate) join_workers: usize,

@@ -11,13 +11,13 @@
 use serde::Serialize;
 
 use crate::batch::ORDINAL_BYTES;
-use crate::plan::job::Extent;
+use crate::plan::job::DataSize;
 use crate::plan::layout::Layout;
 use crate::plan::sizes::SizedJob;
 use crate::plan::{Costs, Strategy};
 use crate::selection::Order;
 
-/// The bytes kept of each line of the answer beside its own: rank and place in memory, or lengths and ordinal.
+/// The bytes kept of each line of the answer beside its own: rank and offset in memory, or lengths and ordinal.
 const ENTRY_BYTES: u64 = 12;
 
 /// The way in which the answer is put in order, and what that costs.
@@ -82,7 +82,7 @@ fn ordinal_bytes(sized: &SizedJob, spilled: u64) -> u64 {
 }
 
 /// Estimates the answer, as far as it can be known before the run.
-fn answer(sized: &SizedJob) -> Extent {
+fn answer(sized: &SizedJob) -> DataSize {
     let sizes = &sized.sizes;
     if sized.rule().in_first() {
         sizes.build.part(1.0 - sizes.common_share)

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// A phase that is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PlannedPhase {
-    /// The place in the list of [`Plan::steps`](crate::plan::Plan::steps) of the step that it is, from 0.
+    /// The index in the list of [`Plan::steps`](crate::plan::Plan::steps) of the step that it is, from 0.
     pub step: usize,
     /// The verb of the phase: the first word of its name, or all of it where it works on no input.
     pub name: &'static str,

@@ -5,13 +5,13 @@
 
 use crate::error::Result;
 use crate::input::sample::distinct_lines::Distinct;
-use crate::plan::job::{Extent, Job, extents, read_extents};
+use crate::plan::job::{DataSize, Job, extents, read_extents};
 use crate::plan::layout::Layout;
 use crate::plan::{ASSUMED_COMMON, Strategy};
-use crate::selection::{Rule, Sides, Turn};
+use crate::selection::{Rule, SideReading, Sides};
 
 /// A set is given room for this multiple of the different lines that a sample shows: lines are not equally frequent,
-/// and a set that turns out too large costs another start.
+/// and a set that readings out too large costs another start.
 const DISTINCT_SLACK: f64 = 1.25;
 
 /// A job with its inputs in working order.
@@ -25,11 +25,11 @@ pub(crate) struct SizedJob {
     /// The sides that each input is.
     pub(crate) sides: Sides,
     /// The size of each input as it is read, known or assumed.
-    pub(super) read: Vec<Extent>,
+    pub(super) read: Vec<DataSize>,
     /// The size of what is kept of each input, known or assumed: its lines, or only the keys of its records.
-    pub(super) kept: Vec<Extent>,
+    pub(super) kept: Vec<DataSize>,
     /// The different lines of each input, as far as samples show them. All lines of an input count where a sample
-    /// shows no repeats. All lines of all inputs count where one is a pipe, because a set that turns out too large
+    /// shows no repeats. All lines of all inputs count where one is a pipe, because a set that readings out too large
     /// can then not be given up for another strategy.
     pub(super) distinct: Vec<Distinct>,
     /// The sizes that the formulas use.
@@ -46,7 +46,7 @@ impl SizedJob {
     pub(super) fn of(job: Job) -> Result<Self> {
         let rule = Rule::new(job.selection, job.sides.len())?;
         let order = order(&job, &rule);
-        let in_order = |all: Vec<Extent>| order.iter().map(|&index| all[index]).collect();
+        let in_order = |all: Vec<DataSize>| order.iter().map(|&index| all[index]).collect();
         let kept: Vec<_> = in_order(extents(&job, |index, shape| {
             let keeps_records = rule.keeps_records_of(index as u32 + 1);
             shape.key_bytes.filter(|_| !keeps_records)
@@ -82,18 +82,18 @@ impl SizedJob {
 
     /// Estimates the memory of a set of the lines of `extent`, in bytes, as if no line repeated, with what it keeps
     /// of each line.
-    pub(super) fn set_bytes(&self, extent: Extent) -> u64 {
+    pub(super) fn set_bytes(&self, extent: DataSize) -> u64 {
         extent.set_bytes() + self.tally_bytes(extent)
     }
 
     /// Estimates what a set keeps beside the lines of `extent`, in bytes, with room to grow as the lines have.
-    pub(super) fn tally_bytes(&self, extent: Extent) -> u64 {
+    pub(super) fn tally_bytes(&self, extent: DataSize) -> u64 {
         let words = self.rule().kept().words() as u64;
         extent.lines.saturating_mul(10 * words)
     }
 }
 
-/// Returns true if a run cannot be planned again when a line turns out too long.
+/// Returns true if a run cannot be planned again when a line readings out too long.
 fn plans_once(job: &Job, rule: &Rule) -> bool {
     // A pipe can neither be sampled nor read again.
     let has_stream = job.inputs.iter().any(|shape| shape.bytes.is_none());
@@ -115,21 +115,21 @@ fn order(job: &Job, rule: &Rule) -> Vec<usize> {
 
 /// Makes the sides of the inputs: which of the sides each input is.
 fn sides(job: &Job, rule: Rule, order: &[usize]) -> Sides {
-    let mut places = vec![0; order.len()];
-    for (place, &index) in order.iter().enumerate() {
-        places[index] = place;
+    let mut positions = vec![0; order.len()];
+    for (position, &index) in order.iter().enumerate() {
+        positions[index] = position;
     }
-    let turn = |(number, &index): (u32, &usize)| Turn {
-        input: places[index],
+    let reading = |(number, &index): (u32, &usize)| SideReading {
+        input: positions[index],
         number,
     };
-    Sides::new(rule, (1..).zip(&job.sides).map(turn).collect())
+    Sides::new(rule, (1..).zip(&job.sides).map(reading).collect())
 }
 
 /// Lists the different lines of each input in this order; `kept` has their sizes.
-fn distinct(job: &Job, order: &[usize], kept: &[Extent]) -> Vec<Distinct> {
+fn distinct(job: &Job, order: &[usize], kept: &[DataSize]) -> Vec<Distinct> {
     let can_restart = job.inputs.iter().all(|shape| shape.bytes.is_some());
-    let distinct = |(&index, size): (&usize, &Extent)| {
+    let distinct = |(&index, size): (&usize, &DataSize)| {
         let shown = job.inputs[index].distinct_lines.filter(|_| can_restart);
         shown.map_or(Distinct::exactly(size.lines), |shown| {
             shown.map(|lines| lines.min(size.lines))
@@ -149,7 +149,7 @@ pub(super) fn all_distinct(inputs: &[Distinct]) -> Distinct {
 pub(super) struct Sizes {
     /// The build side: the smallest input of an intersection, the first of a difference, and all inputs that
     /// may bring a new line of anything else.
-    pub(super) build: Extent,
+    pub(super) build: DataSize,
     /// The inputs that this is: the first so many.
     pub(super) building: usize,
     /// The other inputs that determine which lines of the first may be selected, where repeats of the first are kept:
@@ -157,15 +157,15 @@ pub(super) struct Sizes {
     pub(super) telling: usize,
     /// The lines in the set of `memory`: the different lines of the build side, or where repeats are kept, of the
     /// inputs that are held against the first.
-    pub(super) of_set: Extent,
+    pub(super) of_set: DataSize,
     /// The different lines of each input, all together, as far as samples show them.
-    pub(super) distinct: Extent,
+    pub(super) distinct: DataSize,
     /// The share of all lines that repeat another line of the same input, 0..1, as far as samples show it.
     pub(super) repeats: f64,
     /// The sum of what is kept of all inputs, at most 16 times `MOST` bytes and lines.
-    pub(super) total: Extent,
+    pub(super) total: DataSize,
     /// The input that is worked on last: the largest, or one of unknown size.
-    pub(super) last: Extent,
+    pub(super) last: DataSize,
     /// Inputs beside the smallest.
     pub(super) further_inputs: usize,
     /// The share of the smallest input that is common, 0..1, estimated or assumed.
@@ -173,21 +173,21 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    fn new(job: &Job, sides: &Sides, kept: &[Extent], distinct: &[Distinct]) -> Self {
+    fn new(job: &Job, sides: &Sides, kept: &[DataSize], distinct: &[Distinct]) -> Self {
         let (rule, others) = (sides.rule(), kept.len().saturating_sub(1));
         let building = rule.building_sides().min(kept.len());
         let telling = others.min(if rule.in_first() { others } else { 1 });
         // Likely different lines, with slack.
         let different = |slack: f64| {
-            let part = |(distinct, size): (&Distinct, &Extent)| {
+            let part = |(distinct, size): (&Distinct, &DataSize)| {
                 let lines = distinct.likely.max(distinct.least).min(distinct.most);
                 let share = lines as f64 * slack;
                 size.part((share / size.lines.max(1) as f64).min(1.0))
             };
             distinct.iter().zip(kept).map(part).collect::<Vec<_>>()
         };
-        let total = Extent::sum(kept);
-        let distinct = Extent::sum(&different(1.0));
+        let total = DataSize::sum(kept);
+        let distinct = DataSize::sum(&different(1.0));
         let with_room = different(DISTINCT_SLACK);
         let of_set = if rule.repeats() {
             with_room.get(1..=telling).unwrap_or_default()
@@ -195,10 +195,10 @@ impl Sizes {
             &with_room[..building]
         };
         Self {
-            build: Extent::sum(&kept[..building]),
+            build: DataSize::sum(&kept[..building]),
             building,
             telling,
-            of_set: Extent::sum(of_set),
+            of_set: DataSize::sum(of_set),
             distinct,
             repeats: total.lines.saturating_sub(distinct.lines) as f64 / total.lines.max(1) as f64,
             total,

@@ -14,8 +14,8 @@
 
 use crate::lines::LineFormat;
 use crate::memory::buffer::{Buffer, PAGE};
+use crate::reading::location::Location;
 use crate::reading::long_lines::LongLines;
-use crate::reading::place::Place;
 
 /// Whole lines of an input: `buffer[start..end]`.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Chunk {
     }
 
     /// Finds the start of a line of this chunk, for messages.
-    pub(crate) fn place_of(&self, line: &[u8]) -> Place {
+    pub(crate) fn location_of(&self, line: &[u8]) -> Location {
         let bytes = self.bytes();
         let from_start = (line.as_ptr() as u64).wrapping_sub(bytes.as_ptr() as u64);
         // A key that was copied is in no chunk: somewhere in this one.
@@ -70,7 +70,7 @@ impl Chunk {
         } else {
             0
         };
-        Place {
+        Location {
             part: self.part,
             piece_start: self.piece_start,
             offset: self.offset + in_chunk,

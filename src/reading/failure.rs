@@ -1,13 +1,13 @@
 //! The first failure of a reading, and where it is.
 //!
-//! *Owns:* the place of a line that fails a reading, until it is looked up. Threads that decode pieces of a file know
-//! where a line is in its piece; where that is in the file shows only by decoding the file up to there.
+//! *Owns:* the location of a line that fails a reading, until it is looked up. Threads that decode pieces of a file
+//! know where a line is in its piece; where that is in the file shows only by decoding the file up to there.
 //!
-//! 1. The thread that fails notes the error with the place in the piece.
+//! 1. The thread that fails notes the error with the location in the piece.
 //! 2. The other threads stop, as after any failure. When all have ended, the reading and its decoders are dropped.
-//! 3. The calling thread looks up the place: it has the memory of the decoders for itself, and nobody does the same.
+//! 3. The calling thread looks up the location: it has the memory of the decoders for itself, and nobody does the same.
 //!
-//! *Invariants:* the place belongs to the error that is reported. *Cost:* decoding the file up to the line, once, if
+//! *Invariants:* the location belongs to the error that is reported. *Cost:* decoding the file up to the line, once, if
 //! the reading fails.
 
 use std::sync::OnceLock;
@@ -15,57 +15,57 @@ use std::sync::OnceLock;
 use crate::decode::compressed::SOURCE_BYTES;
 use crate::error::{Error, Result};
 use crate::input::Input;
+use crate::input::byte_reader::{ByteReader, PieceOpening};
 use crate::input::keying::{Keying, Taken};
 use crate::input::parts::Parts;
 use crate::input::pieces::Piece;
-use crate::input::supply::{PieceOpening, Supply};
-use crate::reading::place::Place;
+use crate::reading::location::Location;
 use crate::record::MOST_HEADER_BYTES;
 use crate::sys::first_error::FirstFailure;
 
 /// A [`FirstFailure`] that may be of a line.
 #[derive(Debug, Default)]
-pub(crate) struct PlacedFailure {
+pub(crate) struct LocatedFailure {
     first: FirstFailure,
-    /// The place of the line that the first failure is about; not set where it is about none.
-    place: OnceLock<Place>,
+    /// The location of the line that the first failure is about; not set where it is about none.
+    location: OnceLock<Location>,
 }
 
-impl PlacedFailure {
+impl LocatedFailure {
     /// Returns the failure that all threads look at.
     pub(crate) fn first(&self) -> &FirstFailure {
         &self.first
     }
 
-    /// Notes `error` of the line at `place`, unless there is one already. Returns what the thread is to end with.
-    pub(crate) fn note_at(&self, place: Place, error: Error) -> Error {
-        // A cause that was kept is never replaced, so nobody else sets the place.
+    /// Notes `error` of the line at `location`, unless there is one already. Returns what the thread is to end with.
+    pub(crate) fn note_at(&self, location: Location, error: Error) -> Error {
+        // A cause that was kept is never replaced, so nobody else sets the location.
         if self.first.note(error) {
-            _ = self.place.set(place);
+            _ = self.location.set(location);
         }
         Error::Interrupted
     }
 
     /// Returns the first failure of a pass that reads no input: its errors say where they are. To be called when all
     /// threads have ended.
-    pub(crate) fn into_unplaced(self) -> Result<()> {
+    pub(crate) fn into_unlocated(self) -> Result<()> {
         self.first.into_result()
     }
 
-    /// Returns the first failure, with the place of its line in the file. To be called when all threads have ended and
-    /// nothing of `input` is decoded any more: `opening` grants a decoder as much as all of them had.
+    /// Returns the first failure, with the location of its line in the file. To be called when all threads have ended
+    /// and nothing of `input` is decoded any more: `opening` grants a decoder as much as all of them had.
     pub(crate) fn into_result(self, input: &Input, opening: &PieceOpening<'_>) -> Result<()> {
         let result = self.first.into_result();
-        let Some(place) = self.place.into_inner() else {
+        let Some(location) = self.location.into_inner() else {
             return result;
         };
         result.map_err(|mut error| {
             match &mut error {
                 Error::BadRecord { line, offset, .. } => {
-                    (*line, *offset) = input.place_of(place, opening);
+                    (*line, *offset) = input.location_of(location, opening);
                 }
                 Error::NotAnAddress { offset, .. } | Error::LineTooLong { offset, .. } => {
-                    *offset = input.offset_of(place, opening);
+                    *offset = input.offset_of(location, opening);
                 }
                 _ => {}
             }
@@ -75,25 +75,29 @@ impl PlacedFailure {
 }
 
 impl Input {
-    /// Finds `place` for the user: its line, from 1, or `None` where lines cannot be counted, and its offset. The
+    /// Finds `location` for the user: its line, from 1, or `None` where lines cannot be counted, and its offset. The
     /// header of a stream counts, too.
-    pub(crate) fn place_of(&self, place: Place, opening: &PieceOpening<'_>) -> (Option<u64>, u64) {
-        let offset = self.offset_of(place, opening);
+    pub(crate) fn location_of(
+        &self,
+        location: Location,
+        opening: &PieceOpening<'_>,
+    ) -> (Option<u64>, u64) {
+        let offset = self.offset_of(location, opening);
         let Taken { bytes, lines, .. } = self.keying().map_or_else(Taken::default, Keying::taken);
         let line = self
             .parts()
-            .map(|parts| lines_before(parts, place.part, offset, opening));
+            .map(|parts| lines_before(parts, location.part, offset, opening));
         let line = line.and_then(Result::ok).map(|before| lines + before + 1);
         (line, bytes + offset)
     }
 
-    /// Finds `place` in its file or stream, in decoded bytes; in its piece where the file can no longer be decoded up
-    /// to there.
-    pub(crate) fn offset_of(&self, place: Place, opening: &PieceOpening<'_>) -> u64 {
+    /// Finds `location` in its file or stream, in decoded bytes; in its piece where the file can no longer be decoded
+    /// up to there.
+    pub(crate) fn offset_of(&self, location: Location, opening: &PieceOpening<'_>) -> u64 {
         let before = self
             .parts()
-            .map(|parts| bytes_before(parts, place, opening));
-        before.and_then(Result::ok).unwrap_or(0) + place.offset
+            .map(|parts| bytes_before(parts, location, opening));
+        before.and_then(Result::ok).unwrap_or(0) + location.offset
     }
 }
 
@@ -104,10 +108,10 @@ fn lines_before(
     offset: u64,
     opening: &PieceOpening<'_>,
 ) -> Result<u64> {
-    let mut supply = Supply::of_part(parts, part, opening.stop, &opening.budget)?;
+    let mut reader = ByteReader::of_part(parts, part, opening.stop, &opening.budget)?;
     let (mut buffer, mut left, mut lines) = (vec![0; MOST_HEADER_BYTES], offset, 0);
     while left > 0 {
-        let filled = supply.fill(&mut buffer)?;
+        let filled = reader.fill(&mut buffer)?;
         let before = left.min(filled.bytes as u64) as usize;
         lines += memchr::memchr_iter(opening.terminator, &buffer[..before]).count() as u64;
         left -= before as u64;
@@ -118,17 +122,17 @@ fn lines_before(
     Ok(lines)
 }
 
-/// Counts the decoded bytes of a file before the piece that has `place`: the file is decoded up to there.
+/// Counts the decoded bytes of a file before the piece that has `location`: the file is decoded up to there.
 ///
 /// # Errors
-/// As [`Parts::open`] and [`Supply::fill`].
-fn bytes_before(parts: &Parts, place: Place, opening: &PieceOpening<'_>) -> Result<u64> {
-    if place.piece_start == 0 {
+/// As [`Parts::open`] and [`ByteReader::fill`].
+fn bytes_before(parts: &Parts, location: Location, opening: &PieceOpening<'_>) -> Result<u64> {
+    if location.piece_start == 0 {
         return Ok(0);
     }
-    let piece = Piece::before(place.part, place.piece_start);
-    let mut supply = Supply::of_piece(parts, piece, opening)?;
+    let piece = Piece::before(location.part, location.piece_start);
+    let mut reader = ByteReader::of_piece(parts, piece, opening)?;
     let mut buffer = vec![0; SOURCE_BYTES as usize];
-    while !supply.fill(&mut buffer)?.is_ended {}
-    Ok(supply.given_bytes())
+    while !reader.fill(&mut buffer)?.is_ended {}
+    Ok(reader.given_bytes())
 }

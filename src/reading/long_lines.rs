@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE, round_up};
-use crate::reading::failure::PlacedFailure;
-use crate::reading::place::Place;
+use crate::reading::failure::LocatedFailure;
+use crate::reading::location::Location;
 use crate::size::round_mebibytes;
 use crate::sys::sync::thread;
 use crate::sys::sync::{Mutex, MutexGuard};
@@ -34,7 +34,7 @@ pub(crate) struct LongLines<'a> {
     budget: MemoryBudget,
     /// Held by the reader that puts a line together.
     turn: Mutex<()>,
-    failure: &'a PlacedFailure,
+    failure: &'a LocatedFailure,
     interrupt: &'a Interrupt,
     /// Names the limit that would do for a line that does not fit.
     advice: &'a dyn LimitAdvice,
@@ -54,7 +54,7 @@ impl<'a> LongLines<'a> {
         budget: MemoryBudget,
         advice: &'a dyn LimitAdvice,
         interrupt: &'a Interrupt,
-        failure: &'a PlacedFailure,
+        failure: &'a LocatedFailure,
     ) -> Self {
         Self {
             budget,
@@ -77,9 +77,9 @@ impl<'a> LongLines<'a> {
         self.interrupt.check()
     }
 
-    /// Notes `error` of the line at `place`. Returns what the thread is to end with.
-    pub(super) fn note_at(&self, place: Place, error: Error) -> Error {
-        self.failure.note_at(place, error)
+    /// Notes `error` of the line at `location`. Returns what the thread is to end with.
+    pub(super) fn note_at(&self, location: Location, error: Error) -> Error {
+        self.failure.note_at(location, error)
     }
 
     /// Grants a first buffer of `bytes` for the line at `offset` of the file or stream `name`. Call it in turn.

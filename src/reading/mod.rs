@@ -1,9 +1,9 @@
 //! One reading of an input: whole lines, chunk by chunk, for any number of threads.
 //!
-//! *Owns:* the choice of how an input is read: files by position, in ranges that threads claim ([`claims`], [`range`]);
-//! pipes and what is compressed in order ([`stream_chunks`]), in one lane or several ([`lanes`]). A pass does not know
-//! which it has. A line that does not fit a [`chunk`] has memory of its own ([`long_lines`]), and a failure of a line
-//! is located at the end ([`failure`]).
+//! *Owns:* the choice of how an input is read: files by position, in ranges that threads claim ([`range_queue`],
+//! [`range`]); pipes and what is compressed in order ([`stream_chunks`]), in one lane or several ([`lanes`]). A pass
+//! does not know which it has. A line that does not fit a [`chunk`] has memory of its own ([`long_lines`]), and a
+//! failure of a line is located at the end ([`failure`]).
 //!
 //! *Invariants.*
 //! - Every byte of the input comes in exactly one chunk; chunks are numbered from 0, without a gap, and in the order of
@@ -21,27 +21,27 @@
 //! ```
 
 pub(crate) mod chunk;
-mod claims;
 pub(crate) mod failure;
 mod lanes;
+mod location;
 pub(crate) mod long_lines;
 mod lookahead;
-mod place;
 mod range;
+mod range_queue;
 mod stream_chunks;
 
 use std::sync::Arc;
 
 use crate::error::Result;
 use crate::input::Input;
+use crate::input::byte_reader::{ByteReader, PieceOpening};
 use crate::input::parts::Parts;
 use crate::input::pieces::{Cuts, Pieces};
-use crate::input::supply::{PieceOpening, Supply};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::reading::chunk::{ChunkRules, Cut};
-use crate::reading::claims::Claims;
 use crate::reading::lanes::Lanes;
+use crate::reading::range_queue::RangeQueue;
 use crate::reading::stream_chunks::StreamChunks;
 use crate::sys::machine;
 use crate::temp::space::TempSpace;
@@ -84,7 +84,7 @@ pub(crate) struct Reading<'a> {
 
 enum Chunks<'a> {
     /// Any number of threads read at the same time.
-    Files(Claims<'a>),
+    Files(RangeQueue<'a>),
     /// Threads take turns, or decode one piece each.
     Lanes(Lanes<'a>),
 }
@@ -103,17 +103,17 @@ impl<'a> Reading<'a> {
                 if let Some(waiting) = rules.waiting {
                     stream = stream.promptly(chunk_rules.format.terminator, waiting);
                 }
-                let supply = input.supply(stream, rules.decoding);
-                return Self::in_lanes(input, vec![supply], rules);
+                let reader = input.byte_reader(stream, rules.decoding);
+                return Self::in_lanes(input, vec![reader], rules);
             }
             // Where lines end between quotes shows only from the start of a file on.
             Some(parts) if parts.decoding().is_some() || chunk_rules.format.quoted.is_some() => {
-                let supplies = supplies(input, parts, rules)?;
-                return Self::in_lanes(input, supplies, rules);
+                let readers = readers(input, parts, rules)?;
+                return Self::in_lanes(input, readers, rules);
             }
             Some(parts) => parts,
         };
-        let first = claims::open(parts, 0)?;
+        let first = range_queue::open(parts, 0)?;
         // A file system that has no direct reading has none for the other files either.
         let is_refused = first.is_warm() && !parts.all()[0].is_warm;
         let is_warm = parts.is_warm() || is_refused;
@@ -121,25 +121,25 @@ impl<'a> Reading<'a> {
             chunk_rules.chunk_bytes = chunk_rules.chunk_bytes.min(WARM_CHUNK);
         }
         Ok(Self {
-            chunks: Chunks::Files(Claims::new(parts, first, chunk_rules)),
+            chunks: Chunks::Files(RangeQueue::new(parts, first, chunk_rules)),
             chunk_bytes: chunk_rules.chunk_bytes,
             is_read_by_workers: is_warm,
         })
     }
 
-    /// Reads `input` in order from each of `supplies`.
+    /// Reads `input` in order from each of `readers`.
     fn in_lanes(
         input: &'a Input,
-        supplies: Vec<Supply<'a>>,
+        readers: Vec<ByteReader<'a>>,
         rules: ReadingRules<'a>,
     ) -> Result<Self> {
-        let is_read_by_workers = supplies.len() > 1;
+        let is_read_by_workers = readers.len() > 1;
         let mut chunks = rules.chunks;
         if is_read_by_workers {
             chunks.chunk_bytes = chunks.chunk_bytes.min(WARM_CHUNK);
         }
-        let open = |supply| StreamChunks::new(input, supply, chunks, rules.budget, rules.space);
-        let lanes: Vec<_> = supplies.into_iter().map(open).collect::<Result<_>>()?;
+        let open = |reader| StreamChunks::new(input, reader, chunks, rules.budget, rules.space);
+        let lanes: Vec<_> = readers.into_iter().map(open).collect::<Result<_>>()?;
         Ok(Self {
             chunks: Chunks::Lanes(Lanes::new(lanes)),
             chunk_bytes: chunks.chunk_bytes,
@@ -167,7 +167,7 @@ impl<'a> Reading<'a> {
     /// open.
     pub(crate) fn readers(&self, threads: usize) -> usize {
         match &self.chunks {
-            Chunks::Files(claims) if claims.has_one_file() => threads,
+            Chunks::Files(queue) if queue.has_one_file() => threads,
             Chunks::Files(_) => {
                 let left = machine::most_open_files().unwrap_or(u64::MAX);
                 threads.min(left.saturating_sub(OTHER_FILES).max(2) as usize)
@@ -182,18 +182,18 @@ impl<'a> Reading<'a> {
     /// Where the input cannot be read, has changed, or has a line that is too long; and what `stop` returns.
     pub(crate) fn next(&self, buffer: Buffer) -> Result<Option<(u64, Cut)>> {
         match &self.chunks {
-            Chunks::Files(claims) => claims.next(buffer),
+            Chunks::Files(queue) => queue.next(buffer),
             Chunks::Lanes(lanes) => lanes.next(buffer),
         }
     }
 }
 
-/// Opens supplies of files, some of which are decoded: several where that is possible, else one.
-fn supplies<'a>(
+/// Opens readers of files, some of which are decoded: several where that is possible, else one.
+fn readers<'a>(
     input: &'a Input,
     parts: &'a Parts,
     rules: ReadingRules<'a>,
-) -> Result<Vec<Supply<'a>>> {
+) -> Result<Vec<ByteReader<'a>>> {
     // Ordinals count the bytes before a line, of all files.
     let lanes = match input.first_ordinal() {
         Some(_) => 1,
@@ -218,7 +218,7 @@ fn supplies<'a>(
             budget,
         });
         opening
-            .and_then(|opening| Supply::of_pieces(&pieces, opening))
+            .and_then(|opening| ByteReader::of_pieces(&pieces, opening))
             .transpose()
     };
     std::iter::from_fn(next).take(lanes).collect()
@@ -240,7 +240,7 @@ mod tests {
     use crate::interrupt::Interrupt;
     use crate::lines::LineFormat;
     use crate::reading::chunk::Pooled;
-    use crate::reading::failure::PlacedFailure;
+    use crate::reading::failure::LocatedFailure;
     use crate::reading::long_lines::{LimitAdvice, LongLines};
     use crate::temp::quota::Quota;
 
@@ -262,7 +262,7 @@ mod tests {
     ) {
         let budget = MemoryBudget::new(1 << 20, 0);
         let decoding = MemoryBudget::new(1 << 20, 0);
-        let (interrupt, failure) = (Interrupt::new(), PlacedFailure::default());
+        let (interrupt, failure) = (Interrupt::new(), LocatedFailure::default());
         let room = budget.split_off("long lines", 1 << 16).unwrap();
         let long_lines = LongLines::new(room, &NoAdvice, &interrupt, &failure);
         let rules = ReadingRules {
@@ -287,8 +287,8 @@ mod tests {
 
     #[test]
     fn a_chunk_that_could_not_be_read_keeps_its_number() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("pipe");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pipe");
         mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
         let source = path.clone();
         let writer = std::thread::spawn(move || {
@@ -328,9 +328,9 @@ mod tests {
             b"another line\n".repeat(1000),
             b"".to_vec(),
         ];
-        let place = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let paths: Vec<_> = (0..texts.len())
-            .map(|number| place.path().join(number.to_string()))
+            .map(|number| directory.path().join(number.to_string()))
             .collect();
         for (path, text) in paths.iter().zip(&texts) {
             fs::write(path, text).unwrap();
@@ -339,16 +339,16 @@ mod tests {
         let input = Input::open_all(&[source], Opening::plain(&Interrupt::new()))
             .unwrap()
             .remove(0);
-        (place, input, texts.to_vec())
+        (directory, input, texts.to_vec())
     }
 
     #[test]
     fn b20_chunks_of_many_files_are_numbered_and_placed_in_the_order_of_the_side() {
-        let (_place, input, texts) = many();
+        let (_directory, input, texts) = many();
         let bytes: usize = texts.iter().map(Vec::len).sum();
         assert_eq!(input.bytes(), Some(bytes as u64));
         with_reading(&input, &|| Ok(()), |reading, buffer| {
-            let (mut numbers, mut place) = (0.., 0);
+            let (mut numbers, mut position) = (0.., 0);
             while let Some((number, cut)) = reading.next(buffer()).unwrap() {
                 assert_eq!(Some(number), numbers.next());
                 let pooled = match cut.pooled {
@@ -360,11 +360,11 @@ mod tests {
                     let end = offset + chunk.bytes().len();
                     assert_eq!(chunk.bytes(), &text[offset..end]);
                     assert!(end == text.len() || text[end - 1] == b'\n');
-                    assert_eq!(chunk.position(), place);
-                    place += chunk.bytes().len() as u64;
+                    assert_eq!(chunk.position(), position);
+                    position += chunk.bytes().len() as u64;
                 }
             }
-            assert_eq!(place, bytes as u64);
+            assert_eq!(position, bytes as u64);
             // Ranges of 4096 bytes; an empty file has one.
             assert_eq!(numbers.next(), Some(1 + 1 + 4 + 1 + 5 + 1 + 1 + 4 + 1));
         });
@@ -373,8 +373,8 @@ mod tests {
     #[test]
     fn b5_b6_a_file_among_many_that_changes_is_named() {
         for part in [0, 1, 2, 4, 8] {
-            let (place, input, _) = many();
-            let path = place.path().join(part.to_string());
+            let (directory, input, _) = many();
+            let path = directory.path().join(part.to_string());
             fs::write(&path, "other\n").unwrap();
             let failed = std::cell::Cell::new(part == 0);
             if part == 0 {

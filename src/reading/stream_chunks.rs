@@ -20,14 +20,14 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::input::Input;
+use crate::input::byte_reader::ByteReader;
 use crate::input::pieces::Piece;
-use crate::input::supply::Supply;
 use crate::lines::last_end::LastEnd;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::reading::chunk::{Chunk, ChunkRules, Cut, Pooled};
-use crate::reading::lookahead::Ahead;
-use crate::reading::place::Place;
+use crate::reading::location::Location;
+use crate::reading::lookahead::Lookahead;
 use crate::temp::space::TempSpace;
 
 /// The consumer, as the budget's messages name it.
@@ -44,7 +44,7 @@ pub(crate) enum Next {
 /// Reads an input in chunks, in order.
 pub(crate) struct StreamChunks<'a> {
     input: &'a Input,
-    supply: Supply<'a>,
+    reader: ByteReader<'a>,
     rules: ChunkRules<'a>,
     /// Has room for what is read before its turn.
     space: &'a TempSpace,
@@ -62,14 +62,14 @@ pub(crate) struct StreamChunks<'a> {
 }
 
 impl<'a> StreamChunks<'a> {
-    /// Starts a reading of `input`, whose bytes come from `supply`. `budget` grants the carry; `space` may take what is
+    /// Starts a reading of `input`, whose bytes come from `reader`. `budget` grants the carry; `space` may take what is
     /// read before its turn.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] where there is no room for the carry.
     pub(crate) fn new(
         input: &'a Input,
-        supply: Supply<'a>,
+        reader: ByteReader<'a>,
         rules: ChunkRules<'a>,
         budget: &MemoryBudget,
         space: &'a TempSpace,
@@ -77,7 +77,7 @@ impl<'a> StreamChunks<'a> {
         let carry = Buffer::new(budget, CARRY, ChunkRules::buffer_bytes(rules.chunk_bytes))?;
         Ok(Self {
             input,
-            supply,
+            reader,
             rules,
             space,
             carry,
@@ -92,14 +92,14 @@ impl<'a> StreamChunks<'a> {
     /// has ended. A line that is longer than the buffer comes alone.
     ///
     /// # Errors
-    /// As [`Supply::fill`] and [`Supply::next_piece`]; [`crate::Error::LineTooLong`].
+    /// As [`ByteReader::fill`] and [`ByteReader::next_piece`]; [`crate::Error::LineTooLong`].
     pub(crate) fn next(&mut self, mut buffer: Buffer) -> Result<Next> {
         let carried = std::mem::take(&mut self.carried);
         buffer[..carried].copy_from_slice(&self.carry[..carried]);
         let capacity = self.carry.len();
         let mut filled = self.fill(&mut buffer[..capacity], carried)?;
         while filled == 0 {
-            if !self.supply.next_piece()? {
+            if !self.reader.next_piece()? {
                 return Ok(Next::Ended(buffer));
             }
             (self.offset, self.is_ended) = (0, false);
@@ -123,25 +123,25 @@ impl<'a> StreamChunks<'a> {
     /// once fits the carry, so that whatever follows the terminator does too.
     ///
     /// # Errors
-    /// [`Error::LineTooLong`], noted with the line's place where that has to be looked up.
+    /// [`Error::LineTooLong`], noted with the line's location where that has to be looked up.
     fn read_long_line(&mut self, front: &[u8]) -> Result<Chunk> {
         let long_lines = self.rules.long_lines;
         let _turn = long_lines.take_turn();
-        let Piece { part, start, .. } = self.supply.place();
-        let place = Place {
+        let Piece { part, start, .. } = self.reader.piece();
+        let location = Location {
             part,
             piece_start: start,
             offset: self.offset,
         };
         match self.read_in_turn(front) {
             Err(error @ Error::LineTooLong { .. }) if start > 0 => {
-                Err(long_lines.note_at(place, error))
+                Err(long_lines.note_at(location, error))
             }
             read => read,
         }
     }
 
-    /// Works as [`StreamChunks::read_long_line`], in turn, with the line's place in its piece.
+    /// Works as [`StreamChunks::read_long_line`], in turn, with the line's location in its piece.
     fn read_in_turn(&mut self, front: &[u8]) -> Result<Chunk> {
         let long_lines = self.rules.long_lines;
         let bytes = 2 * ChunkRules::buffer_bytes(self.rules.chunk_bytes);
@@ -179,7 +179,7 @@ impl<'a> StreamChunks<'a> {
         let Some(end) = found.or_else(line_end) else {
             return Err(error);
         };
-        let Some(mut ahead) = Ahead::of(&self.supply, self.space)? else {
+        let Some(mut ahead) = Lookahead::of(&self.reader, self.space)? else {
             if let Error::LineTooLong { is_quoted, .. } = &mut error {
                 *is_quoted = true;
             }
@@ -188,18 +188,18 @@ impl<'a> StreamChunks<'a> {
         let filled = long.len();
         ahead.add(&mut long, filled)?;
         if let (None, Some(walk), Some(marks)) = (found, open, format.marks())
-            && !ahead.finds_damage(&mut self.supply, walk, &long, marks, &mut self.carry)?
+            && !ahead.finds_damage(&mut self.reader, walk, &long, marks, &mut self.carry)?
         {
             return Err(error);
         }
-        self.supply.go_back(ahead.finish(end as u64)?)?;
+        self.reader.go_back(ahead.finish(end as u64)?)?;
         self.is_ended = false;
         Ok(self.chunk(long, end, false))
     }
 
     /// Returns the name of the stream or file in messages.
     fn name(&self) -> &'a Path {
-        self.input.part_name(self.supply.place().part)
+        self.input.part_name(self.reader.piece().part)
     }
 
     /// Reads until `buffer` is full or the stream or file has ended; returns how much is filled.
@@ -207,7 +207,7 @@ impl<'a> StreamChunks<'a> {
         if self.is_ended {
             return Ok(filled);
         }
-        let read = self.supply.fill(&mut buffer[filled..])?;
+        let read = self.reader.fill(&mut buffer[filled..])?;
         self.is_ended = read.is_ended;
         Ok(filled + read.bytes)
     }
@@ -221,7 +221,7 @@ impl<'a> StreamChunks<'a> {
         }
         if searched == 0 {
             let keying = self.input.keying();
-            let is_start = self.offset == 0 && self.supply.place().start == 0;
+            let is_start = self.offset == 0 && self.reader.piece().start == 0;
             let mark = keying
                 .filter(|_| is_start)
                 .map_or(0, |keying| keying.mark(data));
@@ -239,14 +239,14 @@ impl<'a> StreamChunks<'a> {
     fn chunk(&mut self, buffer: Buffer, end: usize, is_pooled: bool) -> Chunk {
         let offset = self.offset;
         self.offset += end as u64;
-        let (place, part_start) = (self.supply.place(), self.supply.part_start());
+        let (piece, part_start) = (self.reader.piece(), self.reader.part_start());
         Chunk {
             buffer,
             start: 0,
             end,
-            part: place.part,
+            part: piece.part,
             part_start,
-            piece_start: place.start,
+            piece_start: piece.start,
             offset,
             is_pooled,
         }

@@ -1,4 +1,4 @@
-//! The place of the key in the records of one file.
+//! The columns of the key in the records of one file.
 //!
 //! *Owns:* [`Columns`], made from [`Keys`] and, where fields have names, the header of the file; and taking the key out
 //! of a record. *Invariants:* a key is a field that can be written: quotes stay where it needs them. *Cost:* no memory
@@ -19,15 +19,15 @@ pub(crate) enum Key<'r> {
     Built(Range<usize>),
 }
 
-/// The places of the fields of a key in the records of a file.
+/// The columns that the fields of a key are in, in the records of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Columns {
     syntax: Syntax,
     /// The fields in the words of the caller, in the order of the key.
     names: Vec<Field>,
     /// The numbers of fields that have numbers: from 0, ascending.
-    places: Vec<u32>,
-    /// The index in the key of each of the places.
+    numbers: Vec<u32>,
+    /// The index in the key of each of the numbers.
     order: Vec<usize>,
     /// The paths of fields of objects, in the order of the key.
     paths: Vec<json::Path>,
@@ -57,7 +57,7 @@ impl Columns {
         Self {
             syntax: keys.syntax,
             names: names.to_vec(),
-            places: order.iter().map(|&index| numbers[index]).collect(),
+            numbers: order.iter().map(|&index| numbers[index]).collect(),
             order,
             paths,
             ignores_case: keys.ignores_case,
@@ -70,11 +70,11 @@ impl Columns {
     /// Makes the columns of a Parquet file of the input with `number`: what is read of it are the `count` fields of
     /// the key, in their order.
     pub(crate) fn of_table(keys: &Keys, number: u32, count: usize) -> Self {
-        let places: Vec<u32> = match keys.syntax {
+        let numbers: Vec<u32> = match keys.syntax {
             Syntax::Delimited(_) | Syntax::Csv(_) => (0..count as u32).collect(),
             Syntax::Whole | Syntax::JsonLines => Vec::new(),
         };
-        let columns = Self::new(keys, number, &places);
+        let columns = Self::new(keys, number, &numbers);
         // A name with dots is one name in the records that are made of rows.
         let names = columns.names.iter().take(columns.paths.len());
         let paths = names.map(json::Path::plain).collect();
@@ -90,10 +90,10 @@ impl Columns {
         self.has_row_numbers
     }
 
-    /// Returns the caller's name for the field at this place of the key.
-    pub(super) fn name(&self, place: usize) -> String {
+    /// Returns the caller's name for the field at this index of the key.
+    pub(super) fn name(&self, index: usize) -> String {
         self.names
-            .get(place)
+            .get(index)
             .map_or_else(String::new, Field::to_string)
     }
 
@@ -173,7 +173,7 @@ impl Columns {
             Syntax::Whole => return Ok(Key::Piece(record)),
             Syntax::Delimited(delimiter) if !self.changes() => {
                 let mut key = record;
-                delimited_values::for_fields(record, delimiter, &self.places, |_, field| {
+                delimited_values::for_fields(record, delimiter, &self.numbers, |_, field| {
                     key = field;
                 })?;
                 return Ok(Key::Piece(key));
@@ -181,7 +181,7 @@ impl Columns {
             Syntax::Csv(dialect) if !self.changes() => {
                 let record = without_cr(record);
                 let mut key = Some(record);
-                csv::for_fields(record, dialect, &self.places, |_, field| {
+                csv::for_fields(record, dialect, &self.numbers, |_, field| {
                     key = field.written(dialect);
                 })?;
                 return match key {
@@ -190,21 +190,26 @@ impl Columns {
                 };
             }
             Syntax::Delimited(delimiter) => {
-                let mut fields = vec![&[][..]; self.places.len()];
-                delimited_values::for_fields(record, delimiter, &self.places, |index, field| {
+                let mut fields = vec![&[][..]; self.numbers.len()];
+                delimited_values::for_fields(record, delimiter, &self.numbers, |index, field| {
                     fields[self.order[index]] = field;
                 })?;
                 self.build(&fields, built)?;
             }
             Syntax::Csv(dialect) => {
-                let mut fields = vec![Cow::default(); self.places.len()];
+                let mut fields = vec![Cow::default(); self.numbers.len()];
                 let mut is_long = false;
-                csv::for_fields(without_cr(record), dialect, &self.places, |index, field| {
-                    is_long |= field.bytes() > 2 * MOST_BUILT_BYTES;
-                    if !is_long {
-                        fields[self.order[index]] = field.text(dialect);
-                    }
-                })?;
+                csv::for_fields(
+                    without_cr(record),
+                    dialect,
+                    &self.numbers,
+                    |index, field| {
+                        is_long |= field.bytes() > 2 * MOST_BUILT_BYTES;
+                        if !is_long {
+                            fields[self.order[index]] = field.text(dialect);
+                        }
+                    },
+                )?;
                 if is_long {
                     return Err(Bad::LongKey);
                 }
@@ -225,7 +230,7 @@ impl Columns {
     ) -> Result<Key<'r>, Bad> {
         let start = built.len();
         let mut is_long = false;
-        csv::for_fields(record, dialect, &self.places, |_, field| {
+        csv::for_fields(record, dialect, &self.numbers, |_, field| {
             is_long = field.bytes() > MOST_BUILT_BYTES;
             if !is_long {
                 csv::write(&field.text(dialect), dialect.of_keys(), built);
@@ -304,15 +309,15 @@ impl Columns {
     fn of_object<'r>(&self, record: &'r [u8], built: &mut Vec<u8>) -> Result<Key<'r>, Bad> {
         let start = built.len();
         let is_list = self.paths.len() > 1;
-        for (place, path) in self.paths.iter().enumerate() {
+        for (index, path) in self.paths.iter().enumerate() {
             let value = json::value(record, path).map_err(|fault| match fault {
                 json::Fault::NotJson => Bad::NoObject,
                 json::Fault::NotFinite(at) => Bad::NoNumber(at),
-                json::Fault::LoneSurrogate => Bad::NoCharacter(place),
+                json::Fault::LoneSurrogate => Bad::NoCharacter(index),
             })?;
             let text = match value {
-                None => return Err(Bad::NoField(place)),
-                Some(json::Value::Other) => return Err(Bad::NoValue(place)),
+                None => return Err(Bad::NoField(index)),
+                Some(json::Value::Other) => return Err(Bad::NoValue(index)),
                 Some(json::Value::Long) => return Err(Bad::LongKey),
                 Some(json::Value::Plain(text)) => text.into(),
                 Some(json::Value::Text(text)) => text,
@@ -338,7 +343,7 @@ impl Columns {
                 Cow::Borrowed(text)
             };
             if is_list {
-                built.push(if place == 0 { b'[' } else { b',' });
+                built.push(if index == 0 { b'[' } else { b',' });
             }
             if is_list || json::needs_quotes(&text) {
                 json::write(&text, built);

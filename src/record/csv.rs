@@ -74,7 +74,7 @@ impl Dialect {
 pub(crate) enum Closing {
     /// At a quote.
     At {
-        /// The place of that quote.
+        /// The offset of that quote.
         at: usize,
         /// True if the search passed no quotes that are one, and no escapes.
         is_plain: bool,
@@ -175,25 +175,25 @@ pub(super) fn write_quoted(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Calls `found` with the fields at `places` (from 0, ascending), each with its place in that list. All of the record
-/// is checked.
+/// Calls `found` with the fields with the numbers `wanted` (from 0, ascending), each with its index in that list. All
+/// of the record is checked.
 ///
 /// # Errors
 /// [`Bad::TooFewFields`], and what is wrong with the quotes.
 pub(super) fn for_fields<'r>(
     record: &'r [u8],
     dialect: Dialect,
-    places: &[u32],
+    wanted: &[u32],
     mut found: impl FnMut(usize, RawField<'r>),
 ) -> Result<(), Bad> {
     let mut rest = Some(record);
     let mut number = 0;
-    for (index, &place) in places.iter().enumerate() {
+    for (index, &next) in wanted.iter().enumerate() {
         loop {
-            let (field, behind) = first(rest.ok_or(Bad::TooFewFields(place + 1))?, dialect)?;
+            let (field, behind) = first(rest.ok_or(Bad::TooFewFields(next + 1))?, dialect)?;
             rest = behind;
             number += 1;
-            if number > place {
+            if number > next {
                 found(index, field);
                 break;
             }

@@ -1,4 +1,4 @@
-//! The form of a key: all that decides its bytes beside its place in the record.
+//! The form of a key: all that decides its bytes, except where it is in the record.
 //!
 //! *Owns:* [`KeyForm`], which a stored filter keeps. *Invariants:* keys of forms that agree can be equal; of other
 //! forms they are not comparable. A line and a single field of any syntax are written alike, so they agree. *Cost:*

@@ -20,12 +20,12 @@ pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The first record of a file, which names its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct HeaderRecord {
     /// The record as it stands in the file, without its terminator.
     pub(crate) record: Vec<u8>,
 }
 
-impl Header {
+impl HeaderRecord {
     /// Returns the fields: the record without a CR at its end and a byte order mark before it.
     pub(crate) fn fields(&self) -> &[u8] {
         let record = self.record.strip_suffix(b"\r").unwrap_or(&self.record);
@@ -73,7 +73,7 @@ impl Keys {
     pub(crate) fn columns(
         &self,
         number: u32,
-        header: Option<&Header>,
+        header: Option<&HeaderRecord>,
         path: &Path,
     ) -> Result<Columns> {
         // The fields are those of Parquet files.
@@ -92,9 +92,9 @@ impl Keys {
             return Ok(Columns::new(self, number, &[]));
         }
         let names = header.map(|header| header.names(self, path)).transpose()?;
-        let place = |field: &Field| match (field, header.zip(names.as_ref())) {
+        let number_of = |field: &Field| match (field, header.zip(names.as_ref())) {
             (Field::Number(number), _) => Ok(number - 1),
-            (Field::Name(name), Some((header, names))) => self.place_of(name, names, header, path),
+            (Field::Name(name), Some((header, names))) => self.number_of(name, names, header, path),
             // The file is empty: it has no record that a column could be wrong for.
             (Field::Name(_), None) if self.has_header_of(number) => Ok(0),
             (Field::Name(name), None) if self.has_headers() => Err(Error::usage(
@@ -109,23 +109,29 @@ impl Keys {
                 "add `has_header`, or give the number of the field",
             )),
         };
-        let places: Vec<u32> = fields.iter().map(place).collect::<Result<_>>()?;
-        Ok(Columns::new(self, number, &places))
+        let numbers: Vec<u32> = fields.iter().map(number_of).collect::<Result<_>>()?;
+        Ok(Columns::new(self, number, &numbers))
     }
 
     /// Finds the field that is called `name`, by its number from 0.
     ///
     /// # Errors
     /// [`Error::Usage`] where there is none, or more than one.
-    fn place_of(&self, name: &str, names: &[Vec<u8>], header: &Header, path: &Path) -> Result<u32> {
+    fn number_of(
+        &self,
+        name: &str,
+        names: &[Vec<u8>],
+        header: &HeaderRecord,
+        path: &Path,
+    ) -> Result<u32> {
         let mut ways = names_to_try(self, name).into_iter();
         let found = ways.find_map(|is_it| {
-            let places = (0..).zip(names).filter(|(_, other)| is_it(other));
-            let places: Vec<u32> = places.map(|(place, _)| place).collect();
-            (!places.is_empty()).then_some(places)
+            let numbers = (0..).zip(names).filter(|(_, other)| is_it(other));
+            let numbers: Vec<u32> = numbers.map(|(number, _)| number).collect();
+            (!numbers.is_empty()).then_some(numbers)
         });
         match found.as_deref() {
-            Some(&[place]) => Ok(place),
+            Some(&[number]) => Ok(number),
             Some(_) => Err(Error::usage(
                 format!("{}: two fields are called {name}", path.display()),
                 "give the number of the field",
@@ -164,7 +170,7 @@ fn names_to_try<'k>(keys: &'k Keys, name: &'k str) -> [IsMeant<'k>; 3] {
 }
 
 /// Makes the error for a name that the header has not.
-fn not_found(name: &str, names: &[Vec<u8>], header: &Header, path: &Path) -> Error {
+fn not_found(name: &str, names: &[Vec<u8>], header: &HeaderRecord, path: &Path) -> Error {
     if let Some(noted) = header.noted_delimiter() {
         return Error::usage(
             format!(

@@ -34,7 +34,7 @@ pub(super) enum Value<'r> {
 pub(super) enum Fault {
     /// It is no JSON object.
     NotJson,
-    /// It has NaN, Infinity or -Infinity, which are no JSON, at this place, in bytes from 0.
+    /// It has NaN, Infinity or -Infinity, which are no JSON, at this offset, in bytes from 0.
     NotFinite(usize),
     /// A text that is read has an escape that is no character: a half of a surrogate pair.
     LoneSurrogate,
@@ -109,11 +109,11 @@ fn fault(record: &[u8], error: &serde_json::Error) -> Fault {
     const WORDS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
     // The reader stops behind the first byte of it, or behind the second of what has a sign.
     let last = error.column();
-    let place = (last.saturating_sub(2)..=last).find(|&place| {
-        let rest = record.get(place..).unwrap_or_default();
+    let offset = (last.saturating_sub(2)..=last).find(|&offset| {
+        let rest = record.get(offset..).unwrap_or_default();
         WORDS.iter().any(|word| rest.starts_with(word))
     });
-    place.map_or(Fault::NotJson, Fault::NotFinite)
+    offset.map_or(Fault::NotJson, Fault::NotFinite)
 }
 
 /// Reads a JSON string without its quotes and escapes; `None` of one with escapes that is too long for a copy.

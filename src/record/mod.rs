@@ -38,7 +38,7 @@ pub(crate) use csv::Closing;
 pub use csv::Dialect;
 pub use field::Field;
 pub use form::{Joined, KeyForm};
-pub(crate) use header::{BYTE_ORDER_MARK, Header, MOST_HEADER_BYTES, noted_delimiter};
+pub(crate) use header::{BYTE_ORDER_MARK, HeaderRecord, MOST_HEADER_BYTES, noted_delimiter};
 #[cfg(feature = "parquet")]
 pub(crate) use header::{MOST_SHOWN, shown as shown_names};
 pub(crate) use passed_over_lines::PassedOver;
@@ -266,9 +266,9 @@ pub(crate) enum Bad {
     NoObject,
     /// It has NaN or Infinity at this byte, from 0, as Python writes them, and so is no JSON.
     NoNumber(usize),
-    /// The text at this place of the key has an escape that is no character.
+    /// The text at this index of the key has an escape that is no character.
     NoCharacter(usize),
-    /// The object has no field with the name at this place of the key, or null in it.
+    /// The object has no field with the name at this index of the key, or null in it.
     NoField(usize),
     /// The value of the object there is an object or a list.
     NoValue(usize),
@@ -307,16 +307,16 @@ impl Bad {
                 "write null instead, or leave such records out with \
                  `BadRecords::Skip`",
             ),
-            Self::NoCharacter(place) => (
+            Self::NoCharacter(index) => (
                 format!(
                     "has an escape that is no character in {} (a surrogate without its other half)",
-                    columns.name(place)
+                    columns.name(index)
                 ),
                 OR_SKIP,
             ),
-            Self::NoField(place) => (format!("has no value for {}", columns.name(place)), OR_SKIP),
-            Self::NoValue(place) => (
-                format!("has no text or number for {}", columns.name(place)),
+            Self::NoField(index) => (format!("has no value for {}", columns.name(index)), OR_SKIP),
+            Self::NoValue(index) => (
+                format!("has no text or number for {}", columns.name(index)),
                 "if it is an object, name a field inside it, as in a.b; or leave such records out with \
                  `BadRecords::Skip`",
             ),

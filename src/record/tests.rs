@@ -252,7 +252,7 @@ fn values_of_objects() {
 #[test]
 fn names_are_looked_up_in_the_header() {
     let path = std::path::Path::new("f.csv");
-    let header = |record: &str| Header {
+    let header = |record: &str| HeaderRecord {
         record: record.as_bytes().to_vec(),
     };
     let keys = Keys {

@@ -49,8 +49,8 @@ impl Writing {
     /// Writes records of `fields` in `syntax`, each with `terminator` behind it. Objects have no others in them: a name
     /// with dots stays one.
     pub(crate) fn new(syntax: Syntax, terminator: u8, fields: &[Field]) -> Self {
-        let name = |(place, field): (usize, &Field)| {
-            let mut before = vec![if place == 0 { b'{' } else { b',' }];
+        let name = |(index, field): (usize, &Field)| {
+            let mut before = vec![if index == 0 { b'{' } else { b',' }];
             json::write(&field.plain_name(), &mut before);
             before.push(b':');
             before
@@ -66,14 +66,14 @@ impl Writing {
         }
     }
 
-    /// Appends the field at `place` (from 0) with what stands before it. A number stands in no quotes.
+    /// Appends the field at `index` (from 0) with what stands before it. A number stands in no quotes.
     ///
     /// # Errors
     /// Where the syntax has no way to write it; something was appended then.
     #[inline]
     pub(crate) fn field(
         &self,
-        place: usize,
+        index: usize,
         is_number: bool,
         text: &[u8],
         record: &mut Vec<u8>,
@@ -93,7 +93,7 @@ impl Writing {
                 if has(delimiter) {
                     return Err(Unwritable::Delimiter);
                 }
-                if place > 0 {
+                if index > 0 {
                     record.push(delimiter);
                 }
                 record.extend_from_slice(text);
@@ -102,7 +102,7 @@ impl Writing {
                 if self.terminator != b'\n' && has(self.terminator) {
                     return Err(Unwritable::LineEnd);
                 }
-                if place > 0 {
+                if index > 0 {
                     record.push(dialect.delimiter);
                 }
                 // At the end of a record it would be a part of the line end.
@@ -114,7 +114,7 @@ impl Writing {
             }
             Syntax::JsonLines => {
                 let text = std::str::from_utf8(text).map_err(|_| Unwritable::NoText)?;
-                record.extend_from_slice(&self.names[place]);
+                record.extend_from_slice(&self.names[index]);
                 if is_number {
                     record.extend_from_slice(text.as_bytes());
                 } else {

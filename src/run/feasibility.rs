@@ -1,8 +1,8 @@
 //! From a job to a plan that can be run, or to a refusal that helps.
 //!
 //! *Owns:* what the planner, which does no I/O, cannot know: that address space is what is short, how much
-//! room the temporary places have, and that a set which was tried did not fit. *Invariants:* nothing
-//! is written, and no input is read. *Cost:* that of the planner, and a system call for each place.
+//! room the temporary directories have, and that a set which was tried did not fit. *Invariants:* nothing
+//! is written, and no input is read. *Cost:* that of the planner, and a system call for each directory.
 
 use rustix::io::Errno;
 
@@ -12,8 +12,8 @@ use crate::plan::Strategy;
 use crate::plan::{self, InputShape, Job, Plan, SetEstimate};
 use crate::run::temp_parents;
 use crate::size::display_at_least;
+use crate::temp::directories::no_directory;
 use crate::temp::disk::{free_bytes, is_read_only};
-use crate::temp::places::no_directory;
 
 /// Plans a job.
 ///
@@ -75,7 +75,7 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
     // A pipe has no size before it is read, and that of a compressed file is a guess.
     let has_size = |shape: &InputShape| shape.bytes.is_some() && shape.decoding.is_none();
     let is_known = job.inputs.iter().all(has_size);
-    if plan.strategy() != Strategy::Partition || !is_known || plan.known_bytes > 0 {
+    if plan.strategy() != Strategy::Partition || !is_known || plan.duplicate_cache_bytes > 0 {
         // How much survives a filter, comes through a pipe, or is a repeat, is known only afterwards. Of a run
         // that may fit nothing is refused.
         return Ok(());
@@ -94,13 +94,13 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
     if options.ignore_free_space {
         return Ok(());
     }
-    let places = temp_parents(options);
-    let free = free_bytes(&places);
+    let directories = temp_parents(options);
+    let free = free_bytes(&directories);
     // What others hold is on the disk already, so it is not free.
     if free < needed_bytes - others_bytes {
-        // A read-only place is the better explanation: its free bytes cannot be used.
-        if let Some(place) = places.iter().find(|place| is_read_only(place)) {
-            return Err(no_directory(place, Errno::ROFS.into()));
+        // A read-only directory is the better explanation: its free bytes cannot be used.
+        if let Some(parent) = directories.iter().find(|parent| is_read_only(parent)) {
+            return Err(no_directory(parent, Errno::ROFS.into()));
         }
         return too_little(
             free,

@@ -23,7 +23,7 @@ pub enum Label {
     SideCount,
     /// The number of occurrences in all sides together.
     Count,
-    /// The digits of [`Label::Sides`] in place of the line.
+    /// The digits of [`Label::Sides`] instead of the line.
     SidesOnly,
 }
 

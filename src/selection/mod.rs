@@ -37,7 +37,7 @@ pub(crate) use marks::{EXCLUDED, MOST_COUNTED_SIDES, Marks};
 pub use order::Order;
 pub(crate) use order::{MOST_ORDERED_BYTES, NO_ORDINAL, first_ordinal};
 pub(crate) use rule::Rule;
-pub(crate) use sides::{Sides, Turn};
+pub(crate) use sides::{SideReading, Sides};
 pub(crate) use tally::Tally;
 
 /// The lines that are written, chosen by the number of sides that have them; how often, in which order, and behind

@@ -1,7 +1,7 @@
 //! The inputs as the sides of an operation.
 //!
-//! *Owns:* [`Sides`], a rule with the inputs that it is about. *Invariants:* all turns of one side come one
-//! after the other; where the first side counts by itself, it has the first turn.
+//! *Owns:* [`Sides`], a rule with the inputs that it is about. *Invariants:* all readings of one side come one
+//! after the other; where the first side counts by itself, it has the first reading.
 
 use crate::selection::{LineState, NO_ORDINAL, Order, Rule};
 
@@ -9,12 +9,12 @@ use crate::selection::{LineState, NO_ORDINAL, Order, Rule};
 #[derive(Debug, Clone)]
 pub(crate) struct Sides {
     rule: Rule,
-    turns: Vec<Turn>,
+    readings: Vec<SideReading>,
 }
 
-/// One reading of an input, or of its buckets, as one side. An input that was given twice has two turns.
+/// One reading of an input, or of its buckets, as one side. An input that was given twice has two readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Turn {
+pub(crate) struct SideReading {
     /// The input: its index in the order of the work.
     pub(crate) input: usize,
     /// The number of the side with the caller, from 1.
@@ -22,30 +22,30 @@ pub(crate) struct Turn {
 }
 
 impl Sides {
-    /// Makes the sides of inputs: a turn for each side, in any order. What all sides have is what all inputs have,
+    /// Makes the sides of inputs: a reading for each side, in any order. What all sides have is what all inputs have,
     /// however often one was given.
-    pub(crate) fn new(rule: Rule, mut turns: Vec<Turn>) -> Self {
+    pub(crate) fn new(rule: Rule, mut readings: Vec<SideReading>) -> Self {
         if rule.finds_common() {
-            let last = turns.iter().map(|turn| turn.input).max();
+            let last = readings.iter().map(|reading| reading.input).max();
             return Self::common(last.map_or(0, |last| last + 1), rule.order());
         }
         if rule.in_first() {
-            turns.sort_by_key(|turn| turn.number);
+            readings.sort_by_key(|reading| reading.number);
         } else {
-            turns.sort_by_key(|turn| (turn.input, turn.number));
+            readings.sort_by_key(|reading| (reading.input, reading.number));
         }
-        Self { rule, turns }
+        Self { rule, readings }
     }
 
     /// Makes the sides of an intersection of `inputs` inputs, each of which is one side, in `order`.
     pub(crate) fn common(inputs: usize, order: Order) -> Self {
-        let turn = |input| Turn {
+        let reading = |input| SideReading {
             input,
             number: input as u32 + 1,
         };
         Self {
             rule: Rule::common(inputs, order),
-            turns: (0..inputs).map(turn).collect(),
+            readings: (0..inputs).map(reading).collect(),
         }
     }
 
@@ -54,9 +54,9 @@ impl Sides {
         &self.rule
     }
 
-    /// Returns the turns in the order of the work.
-    pub(crate) fn turns(&self) -> &[Turn] {
-        &self.turns
+    /// Returns the readings in the order of the work.
+    pub(crate) fn readings(&self) -> &[SideReading] {
+        &self.readings
     }
 
     /// Finds what is known of a line that occurs once in this input and nowhere else.
@@ -64,11 +64,11 @@ impl Sides {
         let (marks, tally) = (self.rule.marks(), self.rule.tally());
         let (mut mark, mut words) = (0, [0; 2]);
         let mut is_first = true;
-        for (turn, rank) in self.turns.iter().zip(1..) {
-            if turn.input != input {
+        for (reading, rank) in self.readings.iter().zip(1..) {
+            if reading.input != input {
                 continue;
             }
-            let side = self.rule.side(turn.number, rank);
+            let side = self.rule.side(reading.number, rank);
             let new = marks.next(mark, side);
             mark = new.unwrap_or(mark);
             if is_first {
@@ -85,14 +85,14 @@ impl Sides {
         }
     }
 
-    /// Returns the turns in the order that suits inputs of these sizes: the smallest first, unless the first side
+    /// Returns the readings in the order that suits inputs of these sizes: the smallest first, unless the first side
     /// counts by itself.
-    pub(crate) fn turns_by_size(&self, size: impl Fn(usize) -> u64) -> Vec<Turn> {
-        let mut turns = self.turns.clone();
+    pub(crate) fn readings_by_size(&self, size: impl Fn(usize) -> u64) -> Vec<SideReading> {
+        let mut readings = self.readings.clone();
         if !self.rule.in_first() {
-            turns.sort_by_key(|turn| (size(turn.input), turn.input));
+            readings.sort_by_key(|reading| (size(reading.input), reading.input));
         }
-        turns
+        readings
     }
 }
 
@@ -105,8 +105,9 @@ mod tests {
     /// Makes three sides: the first input is the first and the third, the second input is the second.
     fn sides(selection: Selection) -> Sides {
         let rule = Rule::new(selection, 3).unwrap();
-        let turns = [(0, 1), (1, 2), (0, 3)].map(|(input, number)| Turn { input, number });
-        Sides::new(rule, turns.to_vec())
+        let readings =
+            [(0, 1), (1, 2), (0, 3)].map(|(input, number)| SideReading { input, number });
+        Sides::new(rule, readings.to_vec())
     }
 
     #[test]

@@ -94,8 +94,8 @@ impl AddressSet {
     fn with_word<T>(&self, address: u32, change: impl FnOnce(&mut u64, u64) -> T) -> T {
         let region = &self.regions[(address >> REGION_SHIFT) as usize];
         let mut region = region.lock();
-        let place = (address & ((1 << REGION_SHIFT) - 1)) as usize;
-        change(&mut region.words_mut()[place / 64], 1 << (place % 64))
+        let bit = (address & ((1 << REGION_SHIFT) - 1)) as usize;
+        change(&mut region.words_mut()[bit / 64], 1 << (bit % 64))
     }
 }
 

@@ -30,7 +30,7 @@
 //! The zeros are there because direct I/O writes whole pages. They are not part of the payload, and no
 //! checksum covers them.
 //!
-//! *Invariants:* a block that passes [`check`] is the block that was sealed for that place, unless
+//! *Invariants:* a block that passes [`check`] is the block that was sealed for that offset, unless
 //! XXH3-64 collides. A block is written and read by one process, so the format has no version.
 //!
 //! *Cost:* the checksum, one pass over the payload when a block is sealed and one when it is checked.
@@ -216,9 +216,9 @@ pub(crate) fn take_length(bytes: &[u8]) -> Option<(usize, usize)> {
 /// It ends early where the payload is malformed. It cannot report that, so its user compares the number of
 /// lines with the number of records in the header.
 #[derive(Debug)]
-pub(crate) struct Records<'a>(pub(crate) &'a [u8]);
+pub(crate) struct BlockRecords<'a>(pub(crate) &'a [u8]);
 
-impl<'a> Iterator for Records<'a> {
+impl<'a> Iterator for BlockRecords<'a> {
     type Item = &'a [u8];
 
     #[inline]
@@ -264,7 +264,7 @@ mod tests {
         block.resize(block.len() + 500, 0);
         let info = check(&block, &ADDRESS).unwrap();
         assert_eq!((info.kind, info.records), (BlockKind::Records, 4));
-        let back: Vec<&[u8]> = Records(&block[HEADER..HEADER + info.payload_bytes]).collect();
+        let back: Vec<&[u8]> = BlockRecords(&block[HEADER..HEADER + info.payload_bytes]).collect();
         assert_eq!(back, lines);
     }
 
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_in_another_place_is_noticed() {
+    fn a_block_at_another_offset_is_noticed() {
         let block = sealed(&[b"line"]);
         for other in [
             Address { run: 8, ..ADDRESS },

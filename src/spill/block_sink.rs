@@ -6,7 +6,7 @@
 
 use crate::error::Result;
 
-/// Takes the blocks of a filling, in place of memory and files. Threads share it by reference.
+/// Takes the blocks of a filling, instead of memory and files. Threads share it by reference.
 pub(crate) trait BlockSink: Sync + std::fmt::Debug {
     /// Takes whole records. Called under the lock of their bucket.
     ///

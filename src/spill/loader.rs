@@ -28,14 +28,14 @@ use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::spill::bucket::Bucket;
-use crate::spill::loads::{LoadQueue, Part, Pending};
+use crate::spill::loads::{FileRange, LoadQueue, Pending};
 use crate::temp::space::TempSpace;
 
 /// The bytes that are copied from the page cache at a time, unless a block has more: as much as stays in the
 /// second-level cache until its lines are in the set.
 const COPIED: u64 = 256 << 10;
 
-/// Consecutive written blocks of one bucket. Return it with [`Reading::put`]: a dropped one takes its buffer
+/// Consecutive written blocks of one bucket. Return it with [`BlockReading::put`]: a dropped one takes its buffer
 /// with it, and later readings are no longer ahead.
 #[derive(Debug)]
 pub(crate) struct Blocks {
@@ -94,9 +94,9 @@ impl<'s> Loader<'s> {
     }
 
     /// Begins to read the file of `bucket` from its first block on. Requests nothing before the first
-    /// [`Reading::take`].
-    pub(crate) fn start<'l>(&'l mut self, bucket: &'l Bucket) -> Reading<'l, 's> {
-        Reading {
+    /// [`BlockReading::take`].
+    pub(crate) fn start<'l>(&'l mut self, bucket: &'l Bucket) -> BlockReading<'l, 's> {
+        BlockReading {
             loader: self,
             bucket,
             next: 0,
@@ -107,7 +107,7 @@ impl<'s> Loader<'s> {
 
 /// One reading of the written blocks of a bucket. It borrows the loader, so there is one at a time.
 #[derive(Debug)]
-pub(crate) struct Reading<'l, 's> {
+pub(crate) struct BlockReading<'l, 's> {
     loader: &'l mut Loader<'s>,
     bucket: &'l Bucket,
     /// The number of the first block that was neither copied nor requested yet.
@@ -116,10 +116,10 @@ pub(crate) struct Reading<'l, 's> {
     in_flight: VecDeque<Pending>,
 }
 
-impl Reading<'_, '_> {
+impl BlockReading<'_, '_> {
     /// Copies the next blocks, if they are in the page cache. Else it requests blocks for all free buffers, then
     /// waits for the answer to the oldest request. `None` when all blocks have come. Return what it gives with
-    /// [`Reading::put`] before the next call, or nothing is requested ahead.
+    /// [`BlockReading::put`] before the next call, or nothing is requested ahead.
     ///
     /// # Errors
     /// What [`TempSpace::read`](crate::temp::space::TempSpace::read) reports; [`Error::Interrupted`] when the
@@ -201,7 +201,7 @@ impl Reading<'_, '_> {
     }
 
     /// Returns the next blocks that fit `most` bytes, at least one; `None` behind the last.
-    fn next_part(&self, most: u64) -> Result<Option<Part>> {
+    fn next_part(&self, most: u64) -> Result<Option<FileRange>> {
         let (file, stride) = (&self.bucket.file, self.bucket.block_bytes);
         if self.next >= file.blocks {
             return Ok(None);
@@ -211,7 +211,7 @@ impl Reading<'_, '_> {
         };
         let offset = self.next * stride;
         let blocks = (most / stride).max(1);
-        Ok(Some(Part {
+        Ok(Some(FileRange {
             file: path,
             offset,
             // The file ends with the padding of its last block, not at a multiple of the stride.
@@ -221,7 +221,7 @@ impl Reading<'_, '_> {
     }
 }
 
-impl Drop for Reading<'_, '_> {
+impl Drop for BlockReading<'_, '_> {
     /// Waits for the answers to all requests: the next reading needs their buffers. A buffer that
     /// was with a thread when that panicked is lost, and the next reading reports that, or the run does.
     fn drop(&mut self) {

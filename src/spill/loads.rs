@@ -33,7 +33,7 @@ pub(crate) const MOST_LOADERS: usize = 16;
 
 /// A part of a temporary file.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct FileRange {
     pub(crate) file: SpillPath,
     /// The offset at which it begins, in bytes; a multiple of `block_bytes`.
     pub(crate) offset: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Part {
     pub(crate) block_bytes: u64,
 }
 
-impl Part {
+impl FileRange {
     /// Counts its blocks, the last one included, which may be short.
     pub(crate) fn blocks(&self) -> u64 {
         (self.bytes as u64).div_ceil(self.block_bytes)
@@ -53,7 +53,7 @@ impl Part {
 /// A request: the part, and the buffer into which it is loaded, from its start.
 #[derive(Debug)]
 struct Load {
-    part: Part,
+    part: FileRange,
     buffer: Buffer,
     answer: Sender<Loaded>,
 }
@@ -116,7 +116,7 @@ impl LoadQueue {
     ///
     /// # Errors
     /// [`Error::Interrupted`] when no thread serves the queue: the first could not be started, or all have panicked.
-    pub(crate) fn ask(&self, part: Part, buffer: Buffer) -> Result<Pending> {
+    pub(crate) fn ask(&self, part: FileRange, buffer: Buffer) -> Result<Pending> {
         let (answer, loaded) = bounded(1);
         let load = Load {
             part,
@@ -146,12 +146,12 @@ mod tests {
 
     #[test]
     fn a_part_has_its_last_block_even_if_that_is_short() {
-        let place = std::env::temp_dir();
-        let space = TempSpace::new(&[place], Quota::new(0), &Interrupt::new());
+        let directory = std::env::temp_dir();
+        let space = TempSpace::new(&[directory], Quota::new(0), &Interrupt::new());
         let file = space.new_path("test");
         let blocks = |bytes: usize| {
             let file = file.as_ref().ok()?.clone();
-            let part = Part {
+            let part = FileRange {
                 file,
                 offset: 0,
                 bytes,

@@ -48,14 +48,14 @@ pub(crate) struct BlockPool {
     block_bytes: u64,
     /// Blocks that stay free for writing when full ones are kept in memory: what [`in_flight`] says of the buckets.
     in_flight: u64,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     /// Signaled by each [`BlockPool::put`], for [`Successor::take_or_wait`].
     returned: Condvar,
 }
 
 /// The state behind the lock, which is held for a few instructions, and while a new buffer is mapped.
 #[derive(Debug, Default)]
-struct State {
+struct PoolState {
     /// The most blocks that exist at a time. Held blocks count until the pool is gone.
     capacity: u64,
     /// Blocks that came back, with their old content. `taken` does not count them.
@@ -81,9 +81,9 @@ impl BlockPool {
             budget: budget.clone(),
             block_bytes,
             in_flight,
-            state: Mutex::new(State {
+            state: Mutex::new(PoolState {
                 capacity,
-                ..State::default()
+                ..PoolState::default()
             }),
             returned: Condvar::new(),
         }
@@ -146,7 +146,7 @@ impl BlockPool {
         self.has_room(&self.state.lock())
     }
 
-    fn has_room(&self, state: &State) -> bool {
+    fn has_room(&self, state: &PoolState) -> bool {
         state.taken + state.claims + state.successors + self.in_flight < state.capacity
     }
 
@@ -180,7 +180,7 @@ impl BlockPool {
 
     /// Takes a free block, or makes a new one. The caller has checked that the capacity allows it. On an error
     /// nothing was counted.
-    fn take_from(&self, state: &mut State) -> Result<Buffer> {
+    fn take_from(&self, state: &mut PoolState) -> Result<Buffer> {
         let block = match state.free.pop() {
             Some(block) => block,
             None => Buffer::new(&self.budget, "bucket blocks", self.block_bytes)?,

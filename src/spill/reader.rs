@@ -5,7 +5,7 @@
 //! A reading, all of it on the thread that calls [`BucketReader::read`], except reading ahead:
 //!
 //! 1. Written blocks that are in the page cache are copied; threads `load-N` read the others ahead ([`Loader`]).
-//! 2. The header and the checksum of a block are compared with what belongs in its place. No line is handed
+//! 2. The header and the checksum of a block are compared with what belongs at that offset. No line is handed
 //!    out before that.
 //! 3. The lines of the block are hashed again and handed out in batches. The pieces of a long line are put
 //!    together first; the line is a batch of its own.
@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
-use crate::spill::block::{self, Address, BlockInfo, BlockKind, HEADER, Records};
+use crate::spill::block::{self, Address, BlockInfo, BlockKind, BlockRecords, HEADER};
 use crate::spill::bucket::{Bucket, FIRST_HELD};
 use crate::spill::loader::Loader;
 use crate::spill::loads::{LoadQueue, MOST_LOADERS};
@@ -172,7 +172,7 @@ impl ContentReader {
         state.add(&info);
         let payload = &bytes[HEADER..HEADER + info.payload_bytes];
         if info.kind == BlockKind::Records {
-            return self.hand_over(Records(payload), bucket, state, work);
+            return self.hand_over(BlockRecords(payload), bucket, state, work);
         }
         // Between the pieces of a line there is no other block of the bucket: the line was appended under one
         // lock, and its pieces are all in the file.

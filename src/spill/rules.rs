@@ -13,7 +13,7 @@ use crate::temp::space::TempSpace;
 /// The rules of one filling; the same for all its threads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FillRules<'a> {
-    /// The place of the bucket files.
+    /// The temporary space of the bucket files.
     pub(crate) space: &'a TempSpace,
     /// The source of blocks. It may hold blocks of earlier stores.
     pub(crate) pool: &'a BlockPool,
@@ -27,7 +27,7 @@ pub(crate) struct FillRules<'a> {
     pub(crate) writers: usize,
     /// True if the lines have ordinals, which are kept after them.
     pub(crate) has_ordinals: bool,
-    /// The places of the keys of the lines, if they are records.
+    /// The columns of the keys of the lines, if they are records.
     pub(crate) columns: Option<&'a Arc<Columns>>,
     /// The taker of all blocks; the sealed buckets then have counts and no lines. Not for lines with ordinals. `None`:
     /// blocks are held in memory or written to `space`.

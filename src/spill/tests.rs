@@ -27,29 +27,29 @@ const BLOCK: u64 = 4096;
 /// Blocks that stay free for writing.
 const IN_FLIGHT: u64 = 4;
 
-/// A place for buckets, and what they are filled and read with.
+/// A directory for buckets, and what they are filled and read with.
 struct Store {
     space: TempSpace,
     pool: BlockPool,
     budget: MemoryBudget,
     quota: Arc<Quota>,
     writers: usize,
-    _place: tempfile::TempDir,
+    _directory: tempfile::TempDir,
 }
 
 impl Store {
     fn new(pool_blocks: u64, writers: usize) -> Self {
-        let place = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let quota = Quota::new(u64::MAX);
-        let places = [place.path().to_owned()];
+        let parents = [directory.path().to_owned()];
         let budget = MemoryBudget::new(64 << 20, 0);
         Self {
-            space: TempSpace::new(&places, quota.clone(), &Interrupt::new()),
+            space: TempSpace::new(&parents, quota.clone(), &Interrupt::new()),
             pool: BlockPool::new(&budget, BLOCK, pool_blocks, IN_FLIGHT),
             budget,
             quota,
             writers,
-            _place: place,
+            _directory: directory,
         }
     }
 
@@ -127,9 +127,9 @@ fn with_loads<R>(space: &TempSpace, body: impl FnOnce(&LoadQueue) -> R) -> R {
 /// Fills one bucket with numbers as lines, of which `pool_blocks` blocks may stay in memory, lets `tamper` change it,
 /// and reads it back.
 fn read_back(pool_blocks: u64, tamper: impl FnOnce(&mut Bucket)) -> Result<Vec<Vec<u8>>> {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let space = TempSpace::new(
-        &[place.path().to_owned()],
+        &[directory.path().to_owned()],
         Quota::new(u64::MAX),
         &Interrupt::new(),
     );

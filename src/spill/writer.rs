@@ -11,7 +11,8 @@
 //!    block is held in memory.
 //! 4. If not, the full block is written (`rotate_to_file`). The first block of a bucket is written here,
 //!    under the lock. Any other goes to a writer thread, and the worker waits for a free block.
-//! 5. When all lines are in, `flush` deals with the open blocks and `seal` turns each `Part` into a [`Bucket`].
+//! 5. When all lines are in, `flush` deals with the open blocks and `seal` turns each `FillingBucket` into a
+//!    [`Bucket`].
 //!
 //! Where the filling has a [`BlockSink`](crate::spill::block_sink::BlockSink), the worker hands it each full block,
 //! under the bucket's lock, and goes on in the same buffer: nothing is held and nothing is written.
@@ -32,7 +33,7 @@ use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 use crate::spill::block::{self, Address, BlockKind, HEADER, MAX_LENGTH_BYTES};
 use crate::spill::bucket::{Bucket, FIRST_HELD, HeldBlock};
-use crate::spill::part::{OpenBlock, Part};
+use crate::spill::filling_bucket::{FillingBucket, OpenBlock};
 use crate::spill::rules::FillRules;
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::Mutex;
@@ -78,7 +79,7 @@ impl FullBlock {
 pub(crate) struct BucketWriter<'a> {
     rules: FillRules<'a>,
     /// One per bucket, by its number.
-    parts: Vec<Mutex<Part>>,
+    parts: Vec<Mutex<FillingBucket>>,
     /// The failure of the filling. The writer threads record theirs here; workers look at it.
     failure: &'a FirstFailure,
     /// The channel to the writer threads; `None` if there are none. Unbounded: the pool bounds what is in it.
@@ -107,7 +108,7 @@ impl<'a> BucketWriter<'a> {
     /// still be on their way to the files.
     pub(super) fn seal(self) -> Vec<Bucket> {
         let rules = self.rules;
-        let seal = |(bucket, part): (usize, Mutex<Part>)| {
+        let seal = |(bucket, part): (usize, Mutex<FillingBucket>)| {
             let part = part.into_inner();
             let address = Address {
                 bucket: bucket as u32,
@@ -163,7 +164,7 @@ impl<'a> BucketWriter<'a> {
     /// has the sum of the lines before.
     fn push(
         &self,
-        part: &mut Part,
+        part: &mut FillingBucket,
         bucket: u32,
         line: &[u8],
         hash: u64,
@@ -199,7 +200,13 @@ impl<'a> BucketWriter<'a> {
     /// blocks before the held ones and must find the pieces one behind the other.
     ///
     /// Afterwards the open block is empty.
-    fn push_long(&self, part: &mut Part, bucket: u32, line: &[u8], behind: &[u8]) -> Result<()> {
+    fn push_long(
+        &self,
+        part: &mut FillingBucket,
+        bucket: u32,
+        line: &[u8],
+        behind: &[u8],
+    ) -> Result<()> {
         let mut length = [0; MAX_LENGTH_BYTES];
         let taken = block::put_length(&mut length, line.len() + behind.len());
         let mut kind = BlockKind::FirstPiece;
@@ -227,7 +234,12 @@ impl<'a> BucketWriter<'a> {
 
     /// Returns the open block of a bucket, with room for `bytes` more: the present one, or an empty one after the
     /// present one was held or written. `bytes` must fit an empty block.
-    fn room<'p>(&self, part: &'p mut Part, bucket: u32, bytes: usize) -> Result<&'p mut OpenBlock> {
+    fn room<'p>(
+        &self,
+        part: &'p mut FillingBucket,
+        bucket: u32,
+        bytes: usize,
+    ) -> Result<&'p mut OpenBlock> {
         let is_full = part
             .open
             .as_ref()
@@ -251,7 +263,7 @@ impl<'a> BucketWriter<'a> {
 
     /// Seals the open block and puts an empty one in its place. Holds the full block in memory if the pool
     /// has a further block for it, else writes it.
-    fn rotate(&self, part: &mut Part, bucket: u32) -> Result<()> {
+    fn rotate(&self, part: &mut FillingBucket, bucket: u32) -> Result<()> {
         if let Some(block_sink) = self.rules.block_sink {
             return part.hand_over(block_sink, bucket);
         }
@@ -270,7 +282,7 @@ impl<'a> BucketWriter<'a> {
     /// Hashes spread lines evenly, so all buckets would fill their blocks at the same time: a burst of writes that
     /// workers have to wait for, and then a time in which the disk has nothing to do. One short block for each bucket,
     /// of another length for each, spreads the writes over the time that it takes to fill a block.
-    fn open(&self, part: &mut Part, bucket: u32, buffer: Buffer) -> OpenBlock {
+    fn open(&self, part: &mut FillingBucket, bucket: u32, buffer: Buffer) -> OpenBlock {
         let mut open = OpenBlock::new(buffer);
         if !part.has_staggered && self.rules.block_sink.is_none() && !self.rules.pool.is_roomy() {
             part.has_staggered = true;
@@ -285,7 +297,7 @@ impl<'a> BucketWriter<'a> {
     ///
     /// # Errors
     /// What the write or the pool reports. The bucket has no open block then.
-    fn rotate_to_file(&self, part: &mut Part, bucket: u32) -> Result<()> {
+    fn rotate_to_file(&self, part: &mut FillingBucket, bucket: u32) -> Result<()> {
         let Some(open) = part.open.take() else {
             return Ok(());
         };
@@ -299,7 +311,7 @@ impl<'a> BucketWriter<'a> {
     }
 
     /// Seals a block and keeps it. The pool counts its buffer as taken until the pool is gone.
-    fn hold(&self, part: &mut Part, bucket: u32, mut open: OpenBlock) {
+    fn hold(&self, part: &mut FillingBucket, bucket: u32, mut open: OpenBlock) {
         let length = open.seal(self.address(bucket, FIRST_HELD + part.held.len() as u64));
         part.held.push(HeldBlock {
             buffer: open.buffer,
@@ -312,7 +324,12 @@ impl<'a> BucketWriter<'a> {
     ///
     /// The caller holds the lock of `part`. Under it the block gets its number and offset, which are counted
     /// before the write has happened: no other block can get the same, and a failure ends the run anyway.
-    fn write(&self, part: &mut Part, bucket: u32, mut open: OpenBlock) -> Result<Option<Buffer>> {
+    fn write(
+        &self,
+        part: &mut FillingBucket,
+        bucket: u32,
+        mut open: OpenBlock,
+    ) -> Result<Option<Buffer>> {
         let file = &mut part.file;
         let length = open.seal(self.address(bucket, file.blocks));
         let path = match &file.path {

@@ -9,7 +9,7 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::batch::{BATCH, Batch, Screen};
+use crate::batch::{BATCH, Batch, Prefilter};
 use crate::error::{Error, Result};
 use crate::filter::{AskedFilter, Kind, Occupancy, StoredFilter};
 use crate::input::{Input, Source};

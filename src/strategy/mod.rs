@@ -39,7 +39,7 @@ use crate::plan::Plan;
 use crate::plan::steps::{Lives, Step};
 use crate::run::Run;
 pub(crate) use slots::StoredFilters;
-use state::State;
+use state::StepState;
 
 /// Carries out the steps of `plan` over `inputs`, of which a stored filter may be one more (`bloom`), and passes the
 /// lines that are selected to `out`. `run` gets the layouts of later decisions. Returns when every line has reached the
@@ -55,7 +55,7 @@ pub(crate) fn execute(
     filters: StoredFilters<'_>,
     out: Collector<'_>,
 ) -> Result<()> {
-    let mut state = State::new(run, plan, inputs, filters)?;
+    let mut state = StepState::new(run, plan, inputs, filters)?;
     // The steps of the plan, or what a decision has put in their place; and how many of them are done.
     let (mut steps, mut done) = (&plan.steps.list[..], 0);
     let (mut lives, mut tail) = (Lives::of(steps), Vec::new());

@@ -18,12 +18,12 @@ use crate::output::CountSink;
 use crate::pass::survivor_sample::sample_survivors;
 use crate::plan::Again;
 use crate::plan::revision::SurvivorSample;
-use crate::plan::steps::{At, List, Question, Slot, Step, screened_build, set_tail};
+use crate::plan::steps::{At, List, Question, Slot, Step, prefiltered_build, set_tail};
 use crate::run::Run;
-use crate::strategy::slots::{Kind, distinct};
-use crate::strategy::state::State;
+use crate::strategy::slots::{HeldKind, distinct};
+use crate::strategy::state::StepState;
 
-impl State<'_> {
+impl StepState<'_> {
     /// Decides how the run goes on. `None`: with the steps that are still to come; else with these in their place.
     ///
     /// # Errors
@@ -62,10 +62,14 @@ impl State<'_> {
             self.announce(run, &tail, 0);
             return Ok(Some(tail));
         }
-        let Some(screen) = self.slots.find(Slot::FIRST).and_then(|held| held.screen()) else {
+        let Some(prefilter) = self
+            .slots
+            .find(Slot::FIRST)
+            .and_then(|held| held.prefilter())
+        else {
             return Ok(None);
         };
-        let Some(sample) = sample_survivors(run, next, at as usize, screen)? else {
+        let Some(sample) = sample_survivors(run, next, at as usize, prefilter)? else {
             return Ok(None);
         };
         let Some(filter) = self.first_filter() else {
@@ -114,7 +118,7 @@ impl State<'_> {
             return Ok(false);
         };
         let planned = self.slots.later_shape.replace(shape);
-        let build = screened_build();
+        let build = prefiltered_build();
         let tail = set_tail(self.inputs.len() as At);
         self.announce(run, &[&[build][..], &tail].concat(), 0);
         // Nothing is written while the set is built.
@@ -144,7 +148,7 @@ impl State<'_> {
         let second = self.inputs.get(at as usize).and_then(known);
         let is_small = match (first, second) {
             (Some(first), Some(second)) => second * held.fpr <= first / 4.0,
-            _ => held.screen_if_useful().is_some(),
+            _ => held.prefilter_if_useful().is_some(),
         };
         if is_small {
             // The set is prepared for the lines that are expected to pass, but never for more than the set
@@ -162,7 +166,7 @@ impl State<'_> {
 
     /// Describes what the second filter, now complete, shows of lines that come again.
     fn about_again(&self) -> Option<Again> {
-        let Kind::Filter(again) = &self.slots.find(Slot::SECOND)?.kind else {
+        let HeldKind::Filter(again) = &self.slots.find(Slot::SECOND)?.kind else {
             return None;
         };
         Some(Again {
@@ -187,8 +191,8 @@ impl State<'_> {
         };
         let (input, at) = (&self.inputs[at as usize], at as usize);
         let seen = held
-            .screen()
-            .map(|screen| sample_survivors(run, input, at, screen));
+            .prefilter()
+            .map(|prefilter| sample_survivors(run, input, at, prefilter));
         let layout = seen
             .transpose()?
             .flatten()
@@ -199,8 +203,8 @@ impl State<'_> {
     /// Finds the filter of the first input.
     fn first_filter(&self) -> Option<&Filter> {
         match &self.slots.find(Slot::FIRST)?.kind {
-            Kind::Filter(filter) => Some(filter),
-            Kind::Stored(_) | Kind::Addresses(_) => None,
+            HeldKind::Filter(filter) => Some(filter),
+            HeldKind::Stored(_) | HeldKind::Addresses(_) => None,
         }
     }
 

@@ -3,7 +3,7 @@
 //! *Owns:* them, from the step that makes one to the last that asks it. *Invariants:* at most two at a time. *Cost:* a
 //! search among two.
 
-use crate::batch::Screen;
+use crate::batch::Prefilter;
 use crate::error::{Error, Result};
 use crate::filter::{AskedFilter, CheckedFilter, Filter, FilterTarget};
 use crate::pass::filter::empty;
@@ -30,7 +30,7 @@ pub(crate) struct StoredFilters<'a> {
 /// The contents of a slot.
 pub(super) struct Held {
     pub(super) slot: Slot,
-    pub(super) kind: Kind,
+    pub(super) kind: HeldKind,
     /// True if all its lines are in it, and that was noted.
     pub(super) is_complete: bool,
     /// The share of other lines that it lets through by mistake, 0..1, by its fill, when it is complete; 1 before. A
@@ -39,7 +39,7 @@ pub(super) struct Held {
 }
 
 /// The kinds of what is in a slot.
-pub(super) enum Kind {
+pub(super) enum HeldKind {
     Filter(Filter),
     Stored(AskedFilter),
     Addresses(AddressSet),
@@ -47,11 +47,11 @@ pub(super) enum Kind {
 
 impl Held {
     /// Returns the filter, to be asked about any line; `None` for a bitmap.
-    pub(super) fn screen(&self) -> Option<&dyn Screen> {
+    pub(super) fn prefilter(&self) -> Option<&dyn Prefilter> {
         match &self.kind {
-            Kind::Filter(filter) => Some(filter),
-            Kind::Stored(filter) => Some(filter),
-            Kind::Addresses(_) => None,
+            HeldKind::Filter(filter) => Some(filter),
+            HeldKind::Stored(filter) => Some(filter),
+            HeldKind::Addresses(_) => None,
         }
     }
 
@@ -61,8 +61,8 @@ impl Held {
     /// The decision is made at the end of a pass, not earlier from a part of it: a file is often
     /// in some order, and what survives of its first per cent says nothing about the rest. Deciding
     /// early would save the insertions of one pass; deciding wrongly costs writing a whole input.
-    pub(super) fn screen_if_useful(&self) -> Option<&dyn Screen> {
-        self.screen().filter(|_| self.fpr <= USELESS_FPR)
+    pub(super) fn prefilter_if_useful(&self) -> Option<&dyn Prefilter> {
+        self.prefilter().filter(|_| self.fpr <= USELESS_FPR)
     }
 }
 
@@ -87,7 +87,7 @@ impl Slots {
         let asked = stored.map(|stored| AskedFilter::new(stored, &run.budget, left));
         let held = asked.transpose()?.map(|asked| Held {
             slot: Slot::FIRST,
-            kind: Kind::Stored(asked),
+            kind: HeldKind::Stored(asked),
             is_complete: true,
             fpr: 0.0,
         });
@@ -111,7 +111,7 @@ impl Slots {
 
     /// Takes the filter out of a slot, to change it; an empty one if there is none.
     pub(super) fn take_filter(&mut self, run: &Run<'_>, slot: Slot) -> Result<Filter> {
-        if let Some(Kind::Filter(filter)) = self.take(slot) {
+        if let Some(HeldKind::Filter(filter)) = self.take(slot) {
             return Ok(filter);
         }
         let shape = match slot {
@@ -139,7 +139,7 @@ impl Slots {
     pub(super) fn make_if_missing(&mut self, run: &Run<'_>, slot: Slot) -> Result<()> {
         if self.find(slot).is_none() {
             let filter = self.take_filter(run, slot)?;
-            self.put(slot, Kind::Filter(filter));
+            self.put(slot, HeldKind::Filter(filter));
         }
         Ok(())
     }
@@ -147,18 +147,18 @@ impl Slots {
     /// Takes the bitmap out of a slot, to change it; an empty one if there is none.
     pub(super) fn take_addresses(&mut self, run: &Run<'_>, slot: Slot) -> Result<AddressSet> {
         match self.take(slot) {
-            Some(Kind::Addresses(set)) => Ok(set),
+            Some(HeldKind::Addresses(set)) => Ok(set),
             _ => AddressSet::new(&run.budget),
         }
     }
 
-    fn take(&mut self, slot: Slot) -> Option<Kind> {
+    fn take(&mut self, slot: Slot) -> Option<HeldKind> {
         let index = self.held.iter().position(|held| held.slot == slot)?;
         Some(self.held.swap_remove(index).kind)
     }
 
     /// Puts a filter or bitmap, which more lines may come into, into its slot.
-    pub(super) fn put(&mut self, slot: Slot, kind: Kind) {
+    pub(super) fn put(&mut self, slot: Slot, kind: HeldKind) {
         self.held.push(Held {
             slot,
             kind,

@@ -20,18 +20,18 @@ use crate::pass::filter::{empty, filter_again, insert};
 use crate::pass::join::join;
 use crate::pass::negatives::{Refusing, write_absent, write_new};
 use crate::pass::resident_set::ResidentSet;
-use crate::pass::spill::{Refused, Screening, Spilled, spill};
+use crate::pass::spill::{Refused, SpillRequest, Spilled, spill};
 use crate::plan::steps::{At, Lets, Lives, Seen, Slot, Step, Through};
 use crate::plan::{FilterPlan, Plan};
 use crate::run::Run;
 use crate::selection::Sides;
 use crate::spill::pool::BlockPool;
 use crate::strategy::accuracy::FilterAccuracy;
-use crate::strategy::slots::{Held, Kind, Slots, StoredFilters};
+use crate::strategy::slots::{Held, HeldKind, Slots, StoredFilters};
 use crate::strategy::survivor_filter::filter_if_it_pays;
 
 /// The state between two steps.
-pub(super) struct State<'a> {
+pub(super) struct StepState<'a> {
     pub(super) plan: &'a Plan,
     pub(super) inputs: &'a [Input],
     pub(super) filters: StoredFilters<'a>,
@@ -55,7 +55,7 @@ struct Store {
     fpr: f64,
 }
 
-impl<'a> State<'a> {
+impl<'a> StepState<'a> {
     /// Makes the state before the first step: with the stored filter, if there is one.
     ///
     /// # Errors
@@ -108,17 +108,17 @@ impl<'a> State<'a> {
             Step::Ask { at, slot } => {
                 self.slots.make_if_missing(run, slot)?;
                 let (input, rule) = (&self.inputs[at as usize], self.plan.sized.rule());
-                let filter = self.slots.find(slot).and_then(Held::screen);
+                let filter = self.slots.find(slot).and_then(Held::prefilter);
                 filter.map_or(Ok(()), |filter| write_absent(run, input, filter, rule, out))
             }
             Step::Collect { at, through, into } => {
                 let set = self.slots.take_addresses(run, into)?;
                 let common = through.and_then(|slot| match &self.slots.find(slot)?.kind {
-                    Kind::Addresses(set) => Some(set),
-                    Kind::Filter(_) | Kind::Stored(_) => None,
+                    HeldKind::Addresses(set) => Some(set),
+                    HeldKind::Filter(_) | HeldKind::Stored(_) => None,
                 });
                 collect(run, &self.inputs[at as usize], common, &set)?;
-                self.slots.put(into, Kind::Addresses(set));
+                self.slots.put(into, HeldKind::Addresses(set));
                 Ok(())
             }
             Step::Tell { at, slot, has } => {
@@ -145,17 +145,17 @@ impl<'a> State<'a> {
         let mut filter = self.slots.take_filter(run, into)?;
         match seen {
             Seen::Nothing => {
-                let screen = through.and_then(|slot| self.slots.find(slot)?.screen());
-                insert(run, input, screen, &mut filter)?;
+                let prefilter = through.and_then(|slot| self.slots.find(slot)?.prefilter());
+                insert(run, input, prefilter, &mut filter)?;
             }
             Seen::Again(slot) => {
                 let mut again = self.slots.take_filter(run, slot)?;
                 filter_again(run, input, &mut filter, &mut again)?;
-                self.slots.put(slot, Kind::Filter(again));
+                self.slots.put(slot, HeldKind::Filter(again));
             }
             Seen::NewIsWritten => write_new(run, input, &mut filter, out)?,
         }
-        self.slots.put(into, Kind::Filter(filter));
+        self.slots.put(into, HeldKind::Filter(filter));
         Ok(())
     }
 
@@ -177,31 +177,31 @@ impl<'a> State<'a> {
         };
         let asked = through.and_then(|through| self.slots.find(through.slot));
         let lets = through.map(|through| through.lets);
-        let screen = match lets {
-            Some(Lets::Survivors) => asked.and_then(Held::screen_if_useful),
-            _ => asked.and_then(Held::screen),
+        let prefilter = match lets {
+            Some(Lets::Survivors) => asked.and_then(Held::prefilter_if_useful),
+            _ => asked.and_then(Held::prefilter),
         };
-        let refusing = screen.map(Refusing);
+        let refusing = prefilter.map(Refusing);
         let absent = refusing.as_ref().filter(|_| lets == Some(Lets::Absent));
-        let screening = Screening {
-            screen: absent.map_or(screen, |absent| Some(absent)),
+        let request = SpillRequest {
+            prefilter: absent.map_or(prefilter, |absent| Some(absent)),
             feed: fed.as_mut(),
             keeps_repeats: sides.rule().needs_repeats_of(input.sides()),
             cache: self.cache.as_ref().map(|cache| (cache, at as usize)),
             refused: Refused::of(sides, at as usize, out).filter(|_| writes_refused),
             block_sink: None,
         };
-        let spilled = spill(run, pool, input, screening)?;
+        let spilled = spill(run, pool, input, request)?;
         // A filter that was not asked has refused nothing.
         let fpr = asked
-            .filter(|_| screen.is_some())
+            .filter(|_| prefilter.is_some())
             .map_or(1.0, |held| held.fpr);
         if lets == Some(Lets::Answer) {
             self.accuracy.note_passed(input.lines(), spilled.passed);
         }
         self.stores.push(Store { at, spilled, fpr });
         if let Some((slot, fed)) = feed.zip(fed) {
-            self.slots.put(slot, Kind::Filter(fed));
+            self.slots.put(slot, HeldKind::Filter(fed));
         }
         Ok(())
     }
@@ -228,7 +228,7 @@ impl<'a> State<'a> {
         let (input, next) = (&self.inputs[of as usize], &self.inputs[before as usize]);
         let built = filter_if_it_pays(run, &store.spilled, store.fpr, input, next)?;
         if let Some(filter) = built {
-            self.slots.put(into, Kind::Filter(filter));
+            self.slots.put(into, HeldKind::Filter(filter));
         }
         Ok(())
     }
@@ -249,11 +249,11 @@ impl<'a> State<'a> {
             Some(set) => set,
             None => self.new_set(run, shape)?,
         };
-        let screen = filters.and_then(|(through, _)| self.slots.find(through)?.screen());
-        set.insert(run, input, side, screen.zip(feed.as_mut()))?;
+        let prefilter = filters.and_then(|(through, _)| self.slots.find(through)?.prefilter());
+        set.insert(run, input, side, prefilter.zip(feed.as_mut()))?;
         self.set = Some(set);
         if let Some(((_, slot), feed)) = filters.zip(feed) {
-            self.slots.put(slot, Kind::Filter(feed));
+            self.slots.put(slot, HeldKind::Filter(feed));
         }
         Ok(())
     }
@@ -262,7 +262,7 @@ impl<'a> State<'a> {
     fn new_set(&self, run: &Run<'_>, second: Option<FilterPlan>) -> Result<ResidentSet> {
         let (rule, line_bytes) = (self.plan.sized.rule(), self.plan.build_line_bytes);
         match second {
-            Some(shape) => ResidentSet::screened(run, rule, shape.keys, line_bytes),
+            Some(shape) => ResidentSet::prefiltered(run, rule, shape.keys, line_bytes),
             None => ResidentSet::new(run, rule, self.plan.build_lines, line_bytes),
         }
     }
@@ -277,8 +277,9 @@ impl<'a> State<'a> {
         let input = |at: At| &self.inputs[at as usize];
         match step {
             Step::Mark { at, side, through } => {
-                let screen = through.and_then(|slot| self.slots.find(slot)?.screen_if_useful());
-                set.mark(run, input(at), side, screen, out)?;
+                let prefilter =
+                    through.and_then(|slot| self.slots.find(slot)?.prefilter_if_useful());
+                set.mark(run, input(at), side, prefilter, out)?;
             }
             Step::LookUp { at, rank } => set.look_up(run, input(at), rank, out)?,
             _ => set.write(out)?,
@@ -333,7 +334,7 @@ impl<'a> State<'a> {
     fn complete(&mut self, index: usize) -> Result<()> {
         let held = &mut self.slots.held[index];
         held.is_complete = true;
-        let Kind::Filter(filter) = &mut held.kind else {
+        let HeldKind::Filter(filter) = &mut held.kind else {
             return Ok(());
         };
         held.fpr = filter.occupancy_sampled().fpr;

@@ -11,7 +11,7 @@ use crate::plan::SIEVE_BITS_PER_KEY;
 use crate::run::Run;
 use crate::strategy::slots::USELESS_FPR;
 
-/// Makes a filter of the lines of `input` that survived a filter of rate `fpr`, for screening `next`, if it pays:
+/// Makes a filter of the lines of `input` that survived a filter of rate `fpr`, for prefiltering `next`, if it pays:
 ///
 /// - It costs reading the written blocks of the survivors once more. Held blocks cost nothing.
 /// - It saves writing and reading those lines of `next` that are not common and that it refuses.

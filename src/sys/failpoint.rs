@@ -1,11 +1,11 @@
-//! Places where tests make something fail.
+//! Points where tests make something fail.
 //!
-//! *Owns:* the one macro that marks such a place. *Invariants:* without the feature `failpoints` a mark
+//! *Owns:* the one macro that marks such a point. *Invariants:* without the feature `failpoints` a mark
 //! expands to nothing, and nothing in it is compiled.
 //!
 //! *Sources:* the crate `fail`; SQLite's way of testing (fail the N-th call, for every N).
 
-/// Marks a place where tests can cause a panic. With a second argument, tests can also make the function
+/// Marks a point where tests can cause a panic. With a second argument, tests can also make the function
 /// return it there.
 macro_rules! fail_point {
     ($name:literal) => {

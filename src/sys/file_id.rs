@@ -127,15 +127,15 @@ mod tests {
 
     #[test]
     fn b8_every_name_of_a_file_is_that_file() {
-        let place = tempfile::tempdir().unwrap();
-        let at = |name: &str| place.path().join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
         std::fs::write(at("file"), "x").unwrap();
         std::fs::write(at("other"), "x").unwrap();
         std::fs::hard_link(at("file"), at("hard")).unwrap();
         symlink("file", at("soft")).unwrap();
         let of = |name: &str| Destination::of(&at(name)).unwrap();
         for name in ["hard", "soft", "./file", "../../file"] {
-            let name = name.replace("../..", &format!("../{}", last_of(place.path())));
+            let name = name.replace("../..", &format!("../{}", last_of(directory.path())));
             assert_eq!(of(&name), of("file"), "{name}");
         }
         assert_ne!(of("other"), of("file"));
@@ -152,8 +152,8 @@ mod tests {
 
     #[test]
     fn f5_links_are_followed_to_where_nothing_is_yet_and_a_loop_is_refused() {
-        let place = tempfile::tempdir().unwrap();
-        let at = |name: &str| place.path().join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
         symlink("second", at("first")).unwrap();
         symlink("new", at("second")).unwrap();
         let of = |name: &str| Destination::of(&at(name));

@@ -1,6 +1,6 @@
 //! The facts that a file system tells of itself.
 //!
-//! *Owns:* the questions whose answers decide whether, and how, temporary files go to a place.
+//! *Owns:* the questions whose answers decide whether, and how, temporary files go to a directory.
 //!
 //! *Invariants:* a file system that does not answer, or answers with zeros only, counts as a disk with room:
 //! writing will show. No answer here is an error, and none is stored, because other programs change it.
@@ -45,49 +45,51 @@ fn are_used_up(all: u64, available: u64) -> bool {
     all > 0 && available == 0
 }
 
-/// Counts the bytes that this process may still use in `places`, each file system once. Without what is reserved for
-/// root. A file system that does not report its size counts as endless.
-pub(crate) fn free_bytes(places: &[PathBuf]) -> u64 {
+/// Counts the bytes that this process may still use in `directories`, each file system once. Without what is reserved
+/// for root. A file system that does not report its size counts as endless.
+pub(crate) fn free_bytes(directories: &[PathBuf]) -> u64 {
     let mut devices = Vec::new();
     let mut free = 0u64;
-    for place in places {
-        let device = device_of(place);
+    for directory in directories {
+        let device = device_of(directory);
         if !devices.contains(&device) {
             devices.push(device);
-            free = free.saturating_add(free_on(place));
+            free = free.saturating_add(free_on(directory));
         }
     }
     free
 }
 
-/// Works as [`free_bytes`], for each place alone, in order. Places on one file system share what is free there
-/// equally, or a disk with two places would get twice its share of files.
-pub(super) fn room_of_each<'p>(places: impl Iterator<Item = &'p Path> + Clone) -> Vec<u64> {
-    let devices: Vec<u64> = places.clone().map(device_of).collect();
+/// Works as [`free_bytes`], for each directory alone, in order. Directories on one file system share what is free there
+/// equally, or a disk with two directories would get twice its share of files.
+pub(super) fn room_of_each<'p>(directories: impl Iterator<Item = &'p Path> + Clone) -> Vec<u64> {
+    let devices: Vec<u64> = directories.clone().map(device_of).collect();
     let sharing = |device: u64| devices.iter().filter(|&&other| other == device).count() as u64;
-    places
+    directories
         .zip(&devices)
-        .map(|(place, &device)| match rustix::fs::statvfs(place) {
-            // Without a name to give it, a new file has no room, however much is free.
-            Ok(stat) if are_used_up(stat.f_files, stat.f_favail) => 0,
-            _ => free_on(place) / sharing(device),
-        })
+        .map(
+            |(directory, &device)| match rustix::fs::statvfs(directory) {
+                // Without a name to give it, a new file has no room, however much is free.
+                Ok(stat) if are_used_up(stat.f_files, stat.f_favail) => 0,
+                _ => free_on(directory) / sharing(device),
+            },
+        )
         .collect()
 }
 
-/// Returns true if nothing can be written to the file system of a place.
-pub(crate) fn is_read_only(place: &Path) -> bool {
-    rustix::fs::statvfs(place).is_ok_and(|stat| stat.f_flag.contains(StatVfsMountFlags::RDONLY))
+/// Returns true if nothing can be written to the file system of a directory.
+pub(crate) fn is_read_only(directory: &Path) -> bool {
+    rustix::fs::statvfs(directory).is_ok_and(|stat| stat.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
-/// Returns the device that `place` is on; 0 if the system does not say.
-fn device_of(place: impl AsRef<Path>) -> u64 {
-    FileId::at(place.as_ref()).map_or(0, FileId::device)
+/// Returns the device that `directory` is on; 0 if the system does not say.
+fn device_of(directory: impl AsRef<Path>) -> u64 {
+    FileId::at(directory.as_ref()).map_or(0, FileId::device)
 }
 
-/// Counts the bytes that are free for this user on the file system of `place`; 0 if it is mounted read-only.
-fn free_on(place: &Path) -> u64 {
-    match rustix::fs::statvfs(place) {
+/// Counts the bytes that are free for this user on the file system of `directory`; 0 if it is mounted read-only.
+fn free_on(directory: &Path) -> u64 {
+    match rustix::fs::statvfs(directory) {
         Ok(stat) if stat.f_flag.contains(StatVfsMountFlags::RDONLY) => 0,
         // Some, such as ramfs, say that they have no blocks at all.
         Ok(stat) if stat.f_blocks > 0 => stat.f_bavail.saturating_mul(stat.f_frsize),

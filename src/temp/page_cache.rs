@@ -51,12 +51,12 @@ const ALL: u64 = 1 << 60;
 pub(super) struct PageCache {
     /// The question to the system how much is unwritten. Outside tests that is [`Writeback::now`].
     ask: Box<dyn Fn() -> Option<Unwritten> + Send + Sync>,
-    state: Mutex<State>,
+    state: Mutex<CacheState>,
 }
 
 /// The state that changes with each block.
 #[derive(Debug)]
-struct State {
+struct CacheState {
     /// Bytes in the cache, of files that were not removed.
     held_bytes: u64,
     /// The most bytes that may be in the cache, by the last answer of the system.
@@ -78,7 +78,7 @@ impl PageCache {
     pub(super) fn asking(ask: impl Fn() -> Option<Unwritten> + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
             ask: Box::new(ask),
-            state: Mutex::new(State {
+            state: Mutex::new(CacheState {
                 held_bytes: 0,
                 most_bytes: 0,
                 is_roomy: false,

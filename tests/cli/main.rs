@@ -3,7 +3,7 @@
 //!
 //! | folder | what its tests are about |
 //! |---|---|
-//! | `harness` | no tests: a place for runs, texts to intersect, a terminal |
+//! | `harness` | no tests: a sandbox for runs, texts to intersect, a terminal |
 //! | `results` | what a run that goes well gives: lines, statistics, plans, estimates, comparisons |
 //! | `inputs` | what can be an input, under which name, in which pieces |
 //! | `outputs` | where results go |

@@ -1,5 +1,5 @@
 //! Spill files that come back altered (row E8 of `tests/matrix.tsv`): what was written is changed behind the engine's
-//! back before it is read, at random places and in random ways, and every such run must say that a file is damaged.
+//! back before it is read, at random offsets and in random ways, and every such run must say that a file is damaged.
 //!
 //! Not every byte of a file carries something: a block is padded to whole pages. A change of padding alone must not
 //! change the result.
@@ -12,7 +12,7 @@ use outset::{ErrorKind, Options, Order, Selection, Strategy};
 
 use crate::faults::{Moment, select_with_fault, spill_files};
 use crate::oracle::{Lines, selected};
-use crate::util::{Place, assert_same, beside_others, numbered};
+use crate::util::{Sandbox, assert_same, beside_others, numbered};
 
 const PAGE: usize = 4096;
 const HEADER: usize = 64;
@@ -141,9 +141,9 @@ fn answer(selection: Selection, contents: &[Vec<u8>]) -> Lines {
 /// Alters the spill of `count` runs, each in one way.
 fn alterations(count: usize, ways: &[Way]) {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let contents = [numbered(0..5000, 60), numbered(2500..8000, 60)];
-    let files = place.files(&contents);
+    let files = sandbox.files(&contents);
     let given = std::env::var("OUTSET_TEST_SEED").ok();
     let seed = given.and_then(|text| text.parse().ok()).unwrap_or(1);
     println!("OUTSET_TEST_SEED={seed}");
@@ -157,10 +157,10 @@ fn alterations(count: usize, ways: &[Way]) {
             strategy: Some(strategy),
             buckets: Some(buckets),
             always_spill: true,
-            ..place.options()
+            ..sandbox.options()
         };
         let done = Arc::new(Mutex::new((String::new(), false)));
-        let (temp, into, dice) = (place.temp(), done.clone(), dice.clone());
+        let (temp, into, dice) = (sandbox.temp(), done.clone(), dice.clone());
         let act = move || {
             let spilled = spill_files(&temp);
             *into.lock().unwrap() = alter(&spilled, &mut dice.lock().unwrap());

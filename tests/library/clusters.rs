@@ -13,7 +13,7 @@ use outset::cluster::{
 };
 use outset::{Error, ErrorKind, Label, LineFormat, Options, Result, Selection, Source, select};
 
-use crate::util::{MIB, Place, alone, beside_others, from_here};
+use crate::util::{MIB, Sandbox, alone, beside_others, from_here};
 
 /// The bytes of a header, and of a trailer.
 const HEADER: usize = 88;
@@ -34,10 +34,10 @@ fn request(side: u32, buckets: u32) -> ShardRequest {
     }
 }
 
-fn options(place: &Place, terminator: u8) -> Options {
+fn options(sandbox: &Sandbox, terminator: u8) -> Options {
     Options {
         memory_bytes: Some(64 * MIB),
-        temp_dirs: vec![place.temp()],
+        temp_dirs: vec![sandbox.temp()],
         threads: Some(2),
         format: LineFormat {
             terminator,
@@ -86,8 +86,8 @@ fn joined(
 }
 
 /// A stream that is read from a file.
-fn stream(place: &Place, bytes: impl AsRef<[u8]>) -> Shards {
-    let path = place.file("stream", bytes);
+fn stream(sandbox: &Sandbox, bytes: impl AsRef<[u8]>) -> Shards {
+    let path = sandbox.file("stream", bytes);
     Shards::Stream(File::open(&path).unwrap(), path)
 }
 
@@ -150,14 +150,14 @@ fn selections(sides: u32) -> Vec<Selection> {
 fn check_job(number: u64) {
     let mut choices = Choices::seeded(mixed(number));
     let case = generate::case(&mut choices, Scale::SEEDED);
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let options = Options {
         memory_bytes: Some(choices.pick(&[16, 64, 256]) * MIB),
         threads: Some(choices.between(1, 3) as usize),
         always_spill: choices.one_in(3),
-        ..options(&place, case.terminator)
+        ..options(&sandbox, case.terminator)
     };
-    let sources: Vec<Source> = place
+    let sources: Vec<Source> = sandbox
         .files(&case.contents())
         .iter()
         .map(Source::from)
@@ -176,7 +176,7 @@ fn check_job(number: u64) {
             };
             let (stream, stats) = sharded(source, &request, &options).unwrap();
             reports.push(serde_json::to_string(&stats).unwrap());
-            files.push(place.file(&format!("{}.shard", files.len()), &stream));
+            files.push(sandbox.file(&format!("{}.shard", files.len()), &stream));
             all.push(stream);
         }
     }
@@ -209,7 +209,7 @@ fn check_job(number: u64) {
         let finished = finish(reports, None).unwrap();
         assert_eq!(finished.output_lines, expected.len() as u64);
         // All shards, one behind the other, are a stream of all buckets.
-        let (lines, _) = joined(wanted, None, stream(&place, all.concat()), &options).unwrap();
+        let (lines, _) = joined(wanted, None, stream(&sandbox, all.concat()), &options).unwrap();
         assert_eq!(lines, expected, "case {number}, {selection:?}, as a stream");
     }
 }
@@ -243,9 +243,9 @@ fn text(numbers: Range<u32>) -> Vec<u8> {
 }
 
 /// A job of two sides: where its files are, and the stream of each.
-fn small_job(place: &Place) -> (Options, Vec<Source>, [Vec<u8>; 2]) {
-    let options = options(place, b'\n');
-    let paths = place.files(&[text(0..3000), text(1000..4000)]);
+fn small_job(sandbox: &Sandbox) -> (Options, Vec<Source>, [Vec<u8>; 2]) {
+    let options = options(sandbox, b'\n');
+    let paths = sandbox.files(&[text(0..3000), text(1000..4000)]);
     let sources: Vec<Source> = paths.iter().map(Source::from).collect();
     let stream_of = |side: u32| {
         let source = &sources[side as usize - 1];
@@ -260,9 +260,9 @@ const COMMON: (Selection, u32) = (Selection::intersection(), 2);
 #[test]
 fn m2_frames_come_in_any_order_and_a_repeated_one_changes_no_set() {
     let _shared = beside_others();
-    let place = Place::new();
-    let (options, _, [first, second]) = small_job(&place);
-    let whole = stream(&place, [&first[..], &second].concat());
+    let sandbox = Sandbox::new();
+    let (options, _, [first, second]) = small_job(&sandbox);
+    let whole = stream(&sandbox, [&first[..], &second].concat());
     let (expected, stats) = joined(COMMON, None, whole, &options).unwrap();
     assert_eq!(expected.len(), 2000);
     assert_eq!(stats.joined, [0, 1, 2, 3, 4]);
@@ -272,12 +272,12 @@ fn m2_frames_come_in_any_order_and_a_repeated_one_changes_no_set() {
         for last in (1..all.len()).rev() {
             all.swap(last, choices.below(last as u64 + 1) as usize);
         }
-        let mixed = stream(&place, mixed_stream(&all));
+        let mixed = stream(&sandbox, mixed_stream(&all));
         let (lines, again) = joined(COMMON, None, mixed, &options).unwrap();
         assert_eq!((&lines, &again.sides), (&expected, &stats.sides));
     }
     all.push(all[3]);
-    let repeated = stream(&place, mixed_stream(&all));
+    let repeated = stream(&sandbox, mixed_stream(&all));
     let (lines, again) = joined(COMMON, None, repeated, &options).unwrap();
     assert_eq!(lines, expected);
     assert_ne!(again.sides, stats.sides, "finish notices");
@@ -286,14 +286,14 @@ fn m2_frames_come_in_any_order_and_a_repeated_one_changes_no_set() {
 #[test]
 fn m3_a_stream_that_was_cut_damaged_or_mixed_up_is_refused() {
     let _shared = beside_others();
-    let place = Place::new();
-    let (options, _, [first, second]) = small_job(&place);
+    let sandbox = Sandbox::new();
+    let (options, _, [first, second]) = small_job(&sandbox);
     let whole = [&first[..], &second].concat();
-    let expected = joined(COMMON, None, stream(&place, &whole), &options)
+    let expected = joined(COMMON, None, stream(&sandbox, &whole), &options)
         .unwrap()
         .0;
     let kind_of = |bytes: &[u8]| {
-        let shards = stream(&place, bytes);
+        let shards = stream(&sandbox, bytes);
         joined(COMMON, None, shards, &options)
             .map(|(lines, _)| lines)
             .map_err(|error| error.kind())
@@ -343,11 +343,11 @@ fn m3_a_stream_that_was_cut_damaged_or_mixed_up_is_refused() {
 #[test]
 fn m3_a_shard_file_that_was_cut_or_damaged_gives_no_wrong_line() {
     let _shared = beside_others();
-    let place = Place::new();
-    let (options, _, [first, second]) = small_job(&place);
-    let intact = place.file("intact", &second);
+    let sandbox = Sandbox::new();
+    let (options, _, [first, second]) = small_job(&sandbox);
+    let intact = sandbox.file("intact", &second);
     let join_with = |bytes: &[u8], bucket: u32| {
-        let files = vec![place.file("other", bytes), intact.clone()];
+        let files = vec![sandbox.file("other", bytes), intact.clone()];
         joined(COMMON, Some(bucket), Shards::Files(files), &options)
     };
     let expected: Vec<_> = (0..5)
@@ -389,11 +389,11 @@ fn m3_a_shard_file_that_was_cut_or_damaged_gives_no_wrong_line() {
 #[test]
 fn m4_what_is_of_another_job_side_or_bucket_is_refused() {
     let _shared = beside_others();
-    let place = Place::new();
-    let (options, sources, [first, second]) = small_job(&place);
+    let sandbox = Sandbox::new();
+    let (options, sources, [first, second]) = small_job(&sandbox);
     let refused = |bytes: &[u8], sides: u32, bucket: Option<u32>| {
         let wanted = (Selection::union(), sides);
-        joined(wanted, bucket, stream(&place, bytes), &options)
+        joined(wanted, bucket, stream(&sandbox, bytes), &options)
             .unwrap_err()
             .to_string()
     };
@@ -421,8 +421,8 @@ fn m5_a_filter_of_the_other_side_spares_lines_and_must_have_the_key_of_the_job()
     use outset::hash::HashKey;
     use outset::stored::{BuildRequest, FilterSize, KeyCount, build};
     let _shared = beside_others();
-    let place = Place::new();
-    let (options, sources, [first, _]) = small_job(&place);
+    let sandbox = Sandbox::new();
+    let (options, sources, [first, _]) = small_job(&sandbox);
     let build_with = |hash_key: HashKey, name: &str| {
         let request = BuildRequest {
             kind: Kind::Blocked,
@@ -436,7 +436,7 @@ fn m5_a_filter_of_the_other_side_spares_lines_and_must_have_the_key_of_the_job()
             ..options.clone()
         };
         let built = build(&sources[..1], &request, &from_here(&options)).unwrap();
-        let path = place.path(name);
+        let path = sandbox.path(name);
         built.filter.save(&path, &options.interrupt).unwrap();
         path
     };
@@ -452,7 +452,7 @@ fn m5_a_filter_of_the_other_side_spares_lines_and_must_have_the_key_of_the_job()
         "{}",
         stats.sent.lines
     );
-    let both = stream(&place, [&first[..], &second].concat());
+    let both = stream(&sandbox, [&first[..], &second].concat());
     let (lines, _) = joined(COMMON, None, both, &options).unwrap();
     assert_eq!(lines.len(), 2000);
     let foreign = filtered(build_with(HashKey::Random, "foreign.osf"));
@@ -466,8 +466,8 @@ fn m5_a_filter_of_the_other_side_spares_lines_and_must_have_the_key_of_the_job()
 #[test]
 fn m6_a_job_is_finished_only_if_everything_is_there_once() {
     let _shared = beside_others();
-    let place = Place::new();
-    let (options, sources, _) = small_job(&place);
+    let sandbox = Sandbox::new();
+    let (options, sources, _) = small_job(&sandbox);
     let (mut files, mut shards) = (Vec::new(), Vec::new());
     for (side, source) in (1..).zip(&sources) {
         let Source::Path(path) = source else { panic!() };
@@ -478,7 +478,7 @@ fn m6_a_job_is_finished_only_if_everything_is_there_once() {
                 ..request(side, 3)
             };
             let (stream, stats) = sharded(source, &request, &options).unwrap();
-            files.push(place.file(&format!("{}.shard", files.len()), stream));
+            files.push(sandbox.file(&format!("{}.shard", files.len()), stream));
             shards.push(serde_json::to_string(&stats).unwrap());
         }
     }
@@ -556,8 +556,8 @@ fn m6_a_job_is_finished_only_if_everything_is_there_once() {
 #[test]
 fn m4_more_shards_can_be_joined_than_files_can_be_open() {
     let _alone = alone();
-    let place = Place::new();
-    let (options, sources, _) = small_job(&place);
+    let sandbox = Sandbox::new();
+    let (options, sources, _) = small_job(&sandbox);
     let limits = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let Source::Path(path) = &sources[0] else {
         panic!()
@@ -571,7 +571,7 @@ fn m4_more_shards_can_be_joined_than_files_can_be_open() {
             ..request(1, 1)
         };
         let (stream, _) = sharded(&sources[0], &request, &options).unwrap();
-        files.push(place.file(&format!("{number}.shard"), stream));
+        files.push(sandbox.file(&format!("{number}.shard"), stream));
     }
     let few = rustix::process::Rlimit {
         current: Some(100),

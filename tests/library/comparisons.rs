@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use crate::oracle::{Lines, common, distinct};
 use crate::truth::rows;
 use crate::util::{
-    EXACT, MIB, Place, assert_same, beside_others, entries, from_here, numbered, run,
+    EXACT, MIB, Sandbox, assert_same, beside_others, entries, from_here, numbered, run,
 };
 
 /// The two runs then place lines alike, and so does a run of `intersect`.
@@ -65,8 +65,8 @@ fn answered(paths: &[PathBuf], options: &Options) -> Lines {
     run(paths, &bloom).unwrap().0
 }
 
-fn check_against_the_oracle(contents: &[Vec<u8>], options: &Options, place: &Place) {
-    let paths = place.files(contents);
+fn check_against_the_oracle(contents: &[Vec<u8>], options: &Options, sandbox: &Sandbox) {
+    let paths = sandbox.files(contents);
     let (found, false_lines) = compared(&paths, options);
     let truth = common(contents, options.format);
     let expected = &answered(&paths, options) - &truth;
@@ -123,7 +123,7 @@ pub(crate) fn choices() -> impl proptest::strategy::Strategy<Value = Choices> {
 /// The options of a comparison with these choices.
 pub(crate) fn chosen(
     (strategy, bits, spill, strip_cr, buckets): Choices,
-    place: &Place,
+    sandbox: &Sandbox,
 ) -> Options {
     Options {
         strategy: EXACT[strategy],
@@ -135,14 +135,14 @@ pub(crate) fn chosen(
             strip_cr,
             ..LineFormat::default()
         },
-        ..place.options()
+        ..sandbox.options()
     }
 }
 
 fn check_case(texts: &[Vec<u8>], choices: Choices) {
     let _shared = beside_others();
-    let place = Place::new();
-    check_against_the_oracle(texts, &chosen(choices, &place), &place);
+    let sandbox = Sandbox::new();
+    check_against_the_oracle(texts, &chosen(choices, &sandbox), &sandbox);
 }
 
 /// Lines of which many are equal, with CRs in every number at their ends, the last with a newline or without.
@@ -159,7 +159,7 @@ pub(crate) fn lines_of_few() -> impl proptest::strategy::Strategy<Value = Vec<u8
 #[test]
 fn many_false_lines_are_found_in_results_that_are_spilled() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let contents = [numbered(0..125_000, 40), numbered(25_000..162_500, 40)];
     let options = Options {
         // The test collects the lines in the same process.
@@ -167,9 +167,9 @@ fn many_false_lines_are_found_in_results_that_are_spilled() {
         always_spill: true,
         bits_per_key: Some(1.0),
         hash_key: KEY,
-        ..place.options()
+        ..sandbox.options()
     };
-    let paths = place.files(&contents);
+    let paths = sandbox.files(&contents);
     let (found, false_lines) = compared(&paths, &options);
     let truth = common(&contents, options.format);
     assert_eq!(truth.len(), 100_000);
@@ -189,7 +189,7 @@ fn many_false_lines_are_found_in_results_that_are_spilled() {
 #[test]
 fn addresses_are_compared() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let addresses = |range: std::ops::Range<u32>| -> Vec<u8> {
         let line = |n: u32| format!("{}\n", std::net::Ipv4Addr::from(n * 7919));
         range.map(line).collect::<String>().into_bytes()
@@ -198,21 +198,21 @@ fn addresses_are_compared() {
         key_type: KeyType::Ipv4,
         bits_per_key: Some(2.0),
         hash_key: KEY,
-        ..place.options()
+        ..sandbox.options()
     };
     check_against_the_oracle(
         &[addresses(0..3000), addresses(2000..6000)],
         &options,
-        &place,
+        &sandbox,
     );
 }
 
 #[test]
 fn a_file_beside_itself_has_nothing_that_could_pass() {
     let _shared = beside_others();
-    let place = Place::new();
-    let path = place.file("a", numbered(0..1000, 10));
-    let (found, _) = compared(&[path.clone(), path], &place.options());
+    let sandbox = Sandbox::new();
+    let path = sandbox.file("a", numbered(0..1000, 10));
+    let (found, _) = compared(&[path.clone(), path], &sandbox.options());
     assert_eq!(found.exact.stats.output.lines, 1000);
     assert_eq!((found.measured_fpr, found.precision), (None, 1.0));
 }
@@ -230,13 +230,13 @@ fn points_with_one_limit_share_the_exact_run() {
         }
     }
     let _shared = beside_others();
-    let place = Place::new();
-    let paths = place.files(&[numbered(0..20_000, 20), numbered(10_000..40_000, 20)]);
+    let sandbox = Sandbox::new();
+    let paths = sandbox.files(&[numbered(0..20_000, 20), numbered(10_000..40_000, 20)]);
     let parts = Arc::new(Parts::default());
     let options = from_here(&Options {
         memory_bytes: Some(32 * MIB),
         observer: Some(parts.clone()),
-        ..place.options()
+        ..sandbox.options()
     });
     let mut comparer =
         Comparer::new(&sources(&paths), Selection::intersection(), &options).unwrap();
@@ -299,8 +299,8 @@ fn points_with_one_limit_share_the_exact_run() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     let _shared = beside_others();
-    let place = Place::new();
-    let paths = place.files(&[b"a\n".to_vec(), b"a\nb\n".to_vec()]);
+    let sandbox = Sandbox::new();
+    let paths = sandbox.files(&[b"a\n".to_vec(), b"a\nb\n".to_vec()]);
     let refused = |paths: &[PathBuf], options: &Options| {
         let error = compare(
             &sources(paths),
@@ -312,7 +312,7 @@ fn what_makes_no_sense_is_refused() {
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
         error.to_string()
     };
-    let options = place.options();
+    let options = sandbox.options();
     assert!(refused(&paths[..1], &options).contains("1 given"));
     let bloom = Options {
         strategy: Some(Strategy::Bloom),
@@ -320,22 +320,22 @@ fn what_makes_no_sense_is_refused() {
     };
     assert!(refused(&paths, &bloom).contains("exact run"));
     let kept = Options {
-        save_filter: Some(place.path("filter")),
+        save_filter: Some(sandbox.path("filter")),
         ..options.clone()
     };
     assert!(refused(&paths, &kept).contains("filter"));
-    let pipe = place.fifo("pipe", b"a\n".to_vec());
+    let pipe = sandbox.fifo("pipe", b"a\n".to_vec());
     assert!(refused(&[paths[0].clone(), pipe], &options).contains("several times"));
 }
 
 #[test]
 fn a_cap_on_temporary_disk_counts_the_results() {
     let _shared = beside_others();
-    let place = Place::new();
-    let paths = place.files(&[numbered(0..50_000, 60), numbered(0..50_000, 60)]);
+    let sandbox = Sandbox::new();
+    let paths = sandbox.files(&[numbered(0..50_000, 60), numbered(0..50_000, 60)]);
     let options = |cap| Options {
         max_temp_bytes: Some(cap),
-        ..place.options()
+        ..sandbox.options()
     };
     let error = compare(
         &sources(&paths),
@@ -345,7 +345,7 @@ fn a_cap_on_temporary_disk_counts_the_results() {
     )
     .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Temp, "{error}");
-    assert!(entries(&place.temp()).is_empty());
+    assert!(entries(&sandbox.temp()).is_empty());
     compared(&paths, &options(64 * MIB));
 }
 
@@ -360,11 +360,11 @@ fn an_input_that_changes_between_two_runs_fails_the_comparison() {
         }
     }
     let _shared = beside_others();
-    let place = Place::new();
-    let paths = place.files(&[numbered(0..500, 10), numbered(200..900, 10)]);
+    let sandbox = Sandbox::new();
+    let paths = sandbox.files(&[numbered(0..500, 10), numbered(200..900, 10)]);
     let options = Options {
         observer: Some(Arc::new(Changer(paths[0].clone()))),
-        ..place.options()
+        ..sandbox.options()
     };
     let error = compare(
         &sources(&paths),
@@ -385,15 +385,15 @@ fn real_urls_pass_as_often_as_predicted() {
     else {
         return;
     };
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let options = Options {
         bits_per_key: Some(6.87),
         hash_key: KEY,
-        ..place.options()
+        ..sandbox.options()
     };
     let (found, false_lines) = compared(&row.files, &options);
     assert_eq!(found.exact.stats.output.lines, row.lines);
-    let exact = run(&row.files, &place.options()).unwrap().0;
+    let exact = run(&row.files, &sandbox.options()).unwrap().0;
     assert_same(
         &false_lines,
         &(&answered(&row.files, &options) - &exact),

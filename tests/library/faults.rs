@@ -16,7 +16,8 @@ use outset::{Error, ErrorKind, Interrupt, Observer, Options, Order, Selection, S
 
 use crate::oracle::Lines;
 use crate::util::{
-    EXACT, MIB, Place, beside_others, entries, numbered, run, run_into, run_to_select, select_into,
+    EXACT, MIB, Sandbox, beside_others, entries, numbered, run, run_into, run_to_select,
+    select_into,
 };
 
 /// The moment of a fault.
@@ -140,15 +141,15 @@ fn fails_with(
 }
 
 /// Two files of 30 and more chunks, half of the lines in both. The first is the smaller one.
-fn two_files(place: &Place) -> [PathBuf; 2] {
-    files_of(place, 20_000)
+fn two_files(sandbox: &Sandbox) -> [PathBuf; 2] {
+    files_of(sandbox, 20_000)
 }
 
 /// Works as [`two_files`], with `lines` lines in the smaller one.
-fn files_of(place: &Place, lines: u32) -> [PathBuf; 2] {
+fn files_of(sandbox: &Sandbox, lines: u32) -> [PathBuf; 2] {
     [
-        place.file("small", numbered(0..lines, 100)),
-        place.file("large", numbered(lines / 2..lines / 10 * 16, 100)),
+        sandbox.file("small", numbered(0..lines, 100)),
+        sandbox.file("large", numbered(lines / 2..lines / 10 * 16, 100)),
     ]
 }
 
@@ -188,13 +189,13 @@ fn phases(selection: Selection, files: &[PathBuf], options: &Options) -> Vec<Str
 
 /// The readings of [`two_files`] in each way: what the phase is called, and the name of the file.
 fn readings() -> Vec<(Way, String, &'static str)> {
-    let place = Place::new();
-    let files = two_files(&place);
+    let sandbox = Sandbox::new();
+    let files = two_files(&sandbox);
     let mut readings = Vec::new();
     for (selection, strategy) in WAYS {
         let options = Options {
             strategy: Some(strategy),
-            ..place.options()
+            ..sandbox.options()
         };
         for phase in phases(selection, &files, &options) {
             let Some((verb, path)) = phase.split_once(' ') else {
@@ -259,7 +260,7 @@ fn b5_b6_b7_every_change_of_an_input_before_or_while_it_is_read_fails_the_run() 
     changes_in_readings(|_, _, _| true);
 }
 
-/// Makes those changes in those readings at those moments that are wanted by their places in the lists.
+/// Makes those changes in those readings at those moments that are wanted by their indexes in the lists.
 fn changes_in_readings(is_wanted: fn(usize, usize, usize) -> bool) {
     let _shared = beside_others();
     let readings = readings().into_iter().enumerate();
@@ -269,14 +270,14 @@ fn changes_in_readings(is_wanted: fn(usize, usize, usize) -> bool) {
                 if !is_wanted(number, change_number, moment_number) {
                     continue;
                 }
-                let place = Place::new();
-                let files = two_files(&place);
+                let sandbox = Sandbox::new();
+                let files = two_files(&sandbox);
                 let_time_pass();
                 let options = Options {
                     strategy: Some(strategy),
-                    ..place.options()
+                    ..sandbox.options()
                 };
-                let victim = place.path(name);
+                let victim = sandbox.path(name);
                 let phase = format!("{verb} {}", victim.display());
                 let (path, kind) = (victim.clone(), ErrorKind::Input);
                 let act = move || act(&path);
@@ -293,15 +294,15 @@ fn changes_in_readings(is_wanted: fn(usize, usize, usize) -> bool) {
 fn b6_b7_an_input_replaced_by_another_file_fails_the_next_pass_over_it() {
     let _shared = beside_others();
     for ((selection, strategy), verb, name) in readings().into_iter().step_by(2) {
-        let place = Place::new();
-        let files = two_files(&place);
+        let sandbox = Sandbox::new();
+        let files = two_files(&sandbox);
         let options = Options {
             strategy: Some(strategy),
-            ..place.options()
+            ..sandbox.options()
         };
-        let to = place.path(name);
+        let to = sandbox.path(name);
         let phase = format!("{verb} {}", to.display());
-        let from = place.file("new", numbered(0..10, 100));
+        let from = sandbox.file("new", numbered(0..10, 100));
         let (kind, at) = (ErrorKind::Input, (&phase[..], Moment::Start));
         let act = move || fs::rename(&from, &to).unwrap();
         let error = fails_with(kind, selection, &files, &options, at, act);
@@ -313,13 +314,13 @@ fn b6_b7_an_input_replaced_by_another_file_fails_the_next_pass_over_it() {
 fn b7_an_input_removed_before_a_pass_over_it_fails_the_run() {
     let _shared = beside_others();
     for ((selection, strategy), verb, name) in readings().into_iter().skip(1).step_by(2) {
-        let place = Place::new();
-        let files = two_files(&place);
+        let sandbox = Sandbox::new();
+        let files = two_files(&sandbox);
         let options = Options {
             strategy: Some(strategy),
-            ..place.options()
+            ..sandbox.options()
         };
-        let path = place.path(name);
+        let path = sandbox.path(name);
         let phase = format!("{verb} {}", path.display());
         let (kind, at) = (ErrorKind::Input, (&phase[..], Moment::Start));
         let act = move || fs::remove_file(&path).unwrap();
@@ -333,13 +334,13 @@ fn a_run_that_is_interrupted_in_any_phase_says_so() {
     let mut moments = MOMENTS.into_iter().cycle();
     for (selection, strategy) in WAYS {
         // Several buckets, so that the middle of the join is not its end.
-        let place = Place::new();
-        let files = two_files(&place);
+        let sandbox = Sandbox::new();
+        let files = two_files(&sandbox);
         let options = Options {
             strategy: Some(strategy),
             buckets: (strategy != Strategy::Memory).then_some(7),
             always_spill: true,
-            ..place.options()
+            ..sandbox.options()
         };
         for phase in phases(selection, &files, &options) {
             let options = Options {
@@ -360,12 +361,12 @@ fn a_run_that_is_interrupted_in_any_phase_says_so() {
 #[test]
 fn a_run_that_was_stopped_before_it_began_does_nothing() {
     let _shared = beside_others();
-    let place = Place::new();
-    let files = two_files(&place);
+    let sandbox = Sandbox::new();
+    let files = two_files(&sandbox);
     for strategy in EXACT {
         let options = Options {
             strategy,
-            ..place.options()
+            ..sandbox.options()
         };
         options.interrupt.stop();
         let error = run_into(&files, &options, &mut |_: &[u8]| panic!("a line came")).unwrap_err();
@@ -376,14 +377,14 @@ fn a_run_that_was_stopped_before_it_began_does_nothing() {
 #[test]
 fn a_pipe_that_is_being_spooled_can_be_interrupted() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let pipes = [
-        place.fifo("first", numbered(0..40_000, 100)),
-        place.fifo("second", numbered(0..40_000, 100)),
+        sandbox.fifo("first", numbered(0..40_000, 100)),
+        sandbox.fifo("second", numbered(0..40_000, 100)),
     ];
     let options = Options {
         strategy: Some(Strategy::Sieve),
-        ..place.options()
+        ..sandbox.options()
     };
     let interrupt = options.interrupt.clone();
     let (kind, at) = (ErrorKind::Interrupted, ("spool", Moment::Middle));
@@ -395,15 +396,15 @@ fn a_pipe_that_is_being_spooled_can_be_interrupted() {
 #[test]
 fn e4_a_cap_on_temporary_disk_that_is_too_low_fails_the_run() {
     let _shared = beside_others();
-    let place = Place::new();
-    let files = two_files(&place);
+    let sandbox = Sandbox::new();
+    let files = two_files(&sandbox);
     for (selection, strategy) in spilling_ways() {
         for cap in [0, 4096, 100_000, MIB / 2] {
             let options = Options {
                 strategy: Some(strategy),
                 always_spill: true,
                 max_temp_bytes: Some(cap),
-                ..place.options()
+                ..sandbox.options()
             };
             let result = select_into(selection, &files, &options, &mut |_: &[u8]| Ok(()));
             let error = result.unwrap_err();
@@ -428,15 +429,15 @@ fn e4_a_cap_on_temporary_disk_that_is_too_low_fails_the_run() {
 #[test]
 fn a_pipe_that_outgrows_the_cap_while_it_is_spooled_fails_the_run() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let pipes = [
-        place.fifo("first", numbered(0..40_000, 100)),
-        place.fifo("second", numbered(0..40_000, 100)),
+        sandbox.fifo("first", numbered(0..40_000, 100)),
+        sandbox.fifo("second", numbered(0..40_000, 100)),
     ];
     let options = Options {
         strategy: Some(Strategy::Sieve),
         max_temp_bytes: Some(MIB),
-        ..place.options()
+        ..sandbox.options()
     };
     let error = run(&pipes, &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Temp, "{error}");
@@ -446,8 +447,8 @@ fn a_pipe_that_outgrows_the_cap_while_it_is_spooled_fails_the_run() {
 #[ignore = "slow: close to a second"]
 fn a_cap_that_the_run_does_not_reach_does_not_stop_it() {
     let _shared = beside_others();
-    let place = Place::new();
-    let files = two_files(&place);
+    let sandbox = Sandbox::new();
+    let files = two_files(&sandbox);
     for (number, (selection, strategy)) in spilling_ways().enumerate() {
         // By turns all lines, and those for which there is no room in memory. How much of an answer in order has room
         // depends on which threads come first.
@@ -455,7 +456,7 @@ fn a_cap_that_the_run_does_not_reach_does_not_stop_it() {
         let options = Options {
             strategy: Some(strategy),
             always_spill: number % 2 == 0 || is_ordered,
-            ..place.options()
+            ..sandbox.options()
         };
         let run = |options: &Options| {
             let mut bytes = Vec::new();
@@ -490,14 +491,14 @@ fn a_cap_that_the_run_does_not_reach_does_not_stop_it() {
 #[test]
 fn a_sink_that_fails_ends_the_run_as_an_output_error() {
     let _shared = beside_others();
-    let place = Place::new();
-    let files = two_files(&place);
+    let sandbox = Sandbox::new();
+    let files = two_files(&sandbox);
     for (selection, strategy) in WAYS {
         for after in [0, 1, 9000] {
             let options = Options {
                 strategy: Some(strategy),
                 buckets: (strategy != Strategy::Memory).then_some(7),
-                ..place.options()
+                ..sandbox.options()
             };
             let mut lines = 0;
             let error = select_into(selection, &files, &options, &mut |_: &[u8]| {
@@ -523,12 +524,12 @@ fn a_sink_that_fails_ends_the_run_as_an_output_error() {
 #[test]
 fn e4_a_run_after_a_failed_one_is_not_affected_by_it() {
     let _shared = beside_others();
-    let place = Place::new();
-    let files = two_files(&place);
+    let sandbox = Sandbox::new();
+    let files = two_files(&sandbox);
     for strategy in EXACT {
         let options = Options {
             strategy,
-            ..place.options()
+            ..sandbox.options()
         };
         let failed = run_into(&files, &options, &mut |_: &[u8]| {
             Err(io::Error::other("no"))
@@ -568,15 +569,15 @@ fn damaged(
 ) {
     let mut buckets = buckets.iter().cycle();
     for (selection, strategy) in ways {
-        let place = Place::new();
-        let files = files_of(&place, lines);
+        let sandbox = Sandbox::new();
+        let files = files_of(&sandbox, lines);
         let options = Options {
             strategy: Some(strategy),
             buckets: (strategy != Strategy::Memory).then_some(*buckets.next().unwrap()),
             always_spill: true,
-            ..place.options()
+            ..sandbox.options()
         };
-        let temp = place.temp();
+        let temp = sandbox.temp();
         let is_ordered = selection.ordered(Order::Any) != selection;
         let phase = if is_ordered { "order" } else { "join" };
         let act = move || {
@@ -662,15 +663,15 @@ fn e8_a_spill_file_that_lost_its_end_is_noticed() {
 #[test]
 fn e8_a_spill_file_in_the_place_of_another_is_noticed() {
     let _shared = beside_others();
-    let place = Place::new();
-    let files = two_files(&place);
+    let sandbox = Sandbox::new();
+    let files = two_files(&sandbox);
     let options = Options {
         strategy: Some(Strategy::Partition),
         buckets: Some(7),
         always_spill: true,
-        ..place.options()
+        ..sandbox.options()
     };
-    let temp = place.temp();
+    let temp = sandbox.temp();
     let act = move || {
         let files = spill_files(&temp);
         let aside = temp.join("aside");
@@ -684,7 +685,7 @@ fn e8_a_spill_file_in_the_place_of_another_is_noticed() {
 }
 
 #[test]
-fn e8_blocks_that_changed_places_within_a_file_are_noticed() {
+fn e8_blocks_that_were_swapped_within_a_file_are_noticed() {
     let _shared = beside_others();
     // Enough lines for a sieve, too, to leave more than one block.
     let sizes = (40_000, &[1][..]);
@@ -697,7 +698,7 @@ fn e8_blocks_that_changed_places_within_a_file_are_noticed() {
             .step_by(4096)
             .filter(|&at| bytes[at..].starts_with(b"OUTSETB1"));
         let mut ends: Vec<usize> = starts.skip(1).chain([bytes.len()]).collect();
-        assert!(ends.len() > 1, "a single block has no other place");
+        assert!(ends.len() > 1, "a single block has no other offset");
         ends.insert(0, 0);
         let blocks: Vec<&[u8]> = ends.windows(2).map(|at| &bytes[at[0]..at[1]]).collect();
         let moved: Vec<u8> = blocks.iter().rev().copied().flatten().copied().collect();
@@ -737,15 +738,15 @@ fn the_observer_hears_of_every_phase_and_every_byte() {
         }
     }
     let _shared = beside_others();
-    let place = Place::new();
-    let files = two_files(&place);
+    let sandbox = Sandbox::new();
+    let files = two_files(&sandbox);
     for strategy in Strategy::ALL {
         let heard = Arc::new(Heard::default());
         let options = Options {
             strategy: Some(strategy),
             observer: Some(heard.clone()),
             memory_bytes: Some(24 * MIB),
-            ..place.options()
+            ..sandbox.options()
         };
         let (_, stats) = run(&files, &options).unwrap();
         let heard = heard.0.lock().unwrap();

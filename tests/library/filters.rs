@@ -14,7 +14,7 @@ use outset::stored::{
 };
 use outset::{Interrupt, LineFormat, Options, Source};
 
-use crate::util::{Place, beside_others, from_here, numbered};
+use crate::util::{Sandbox, beside_others, from_here, numbered};
 
 const KEY: [u64; 4] = [11, 22, 33, 44];
 
@@ -49,19 +49,19 @@ pub(crate) fn empty(shape: Shape, planned_keys: u64) -> Filter {
 
 /// A filter of all lines of some files, in a file.
 fn stored(
-    place: &Place,
+    sandbox: &Sandbox,
     name: &str,
     files: &[&PathBuf],
     request: &BuildRequest<'_>,
 ) -> StoredFilter {
     let sources: Vec<Source> = files.iter().copied().map(Source::from).collect();
     let built = build(&sources, request, &options(2)).unwrap();
-    save(place, name, &built.filter)
+    save(sandbox, name, &built.filter)
 }
 
-fn save(place: &Place, name: &str, filter: &Filter) -> StoredFilter {
-    filter.save(&place.path(name), &Interrupt::new()).unwrap();
-    StoredFilter::open(&place.path(name)).unwrap()
+fn save(sandbox: &Sandbox, name: &str, filter: &Filter) -> StoredFilter {
+    filter.save(&sandbox.path(name), &Interrupt::new()).unwrap();
+    StoredFilter::open(&sandbox.path(name)).unwrap()
 }
 
 fn request(kind: Kind, lines: u64, size: FilterSize) -> BuildRequest<'static> {
@@ -91,11 +91,11 @@ fn passing(filter: StoredFilter, file: &Path) -> u64 {
 /// Every kind, of the lines in two files that two threads read: asked as it was built, loaded, mapped, and mapped with
 /// less of it resident than it has.
 fn check_that_nothing_is_forgotten(lines: u32) {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let half = lines / 2;
     let parts = [
-        place.file("a", numbered(0..half, 8)),
-        place.file("b", numbered(half..lines, 8)),
+        sandbox.file("a", numbered(0..half, 8)),
+        sandbox.file("b", numbered(half..lines, 8)),
     ];
     for kind in Kind::ALL {
         let request = request(kind, u64::from(lines), FilterSize::Fpr(0.01));
@@ -103,8 +103,8 @@ fn check_that_nothing_is_forgotten(lines: u32) {
         let built = build(&sources, &request, &options(2)).unwrap();
         assert_eq!(built.lines, u64::from(lines));
         assert_eq!(built.filter.keys(), u64::from(lines));
-        let file = save(&place, "f", &built.filter);
-        let open = || StoredFilter::open(&place.path("f")).unwrap();
+        let file = save(&sandbox, "f", &built.filter);
+        let open = || StoredFilter::open(&sandbox.path("f")).unwrap();
         let found = passing(open(), &parts[0]) + passing(open(), &parts[1]);
         assert_eq!(found, u64::from(lines), "{kind}, mapped");
         let loaded = file.load(&ample(), 2).unwrap();
@@ -145,9 +145,9 @@ fn assert_rate(passed: u64, asked: u64, predicted: f64, context: &str) {
 
 /// Builds filters of `count` lines and asks them about `asked` others.
 fn check_rates(count: u64, asked: u32, kinds: &[Kind], cells_per_key: &[f64], hashes: Option<u32>) {
-    let place = Place::new();
-    let lines = place.file("lines", numbered(0..count as u32, 8));
-    let strangers = place.file("strangers", strangers(asked));
+    let sandbox = Sandbox::new();
+    let lines = sandbox.file("lines", numbered(0..count as u32, 8));
+    let strangers = sandbox.file("strangers", strangers(asked));
     for &kind in kinds {
         for &cells in cells_per_key {
             let bits = cells * kind.cell_bits() as f64;
@@ -155,7 +155,7 @@ fn check_rates(count: u64, asked: u32, kinds: &[Kind], cells_per_key: &[f64], ha
                 hashes,
                 ..request(kind, count, FilterSize::BitsPerKey(bits))
             };
-            let filter = stored(&place, "f", &[&lines], &request);
+            let filter = stored(&sandbox, "f", &[&lines], &request);
             let shape = filter.shape();
             let wanted = Shape::for_bits_per_key(kind, count, bits, hashes);
             assert_eq!(shape, wanted);
@@ -200,11 +200,11 @@ fn a_bitmap_with_one_hash_is_wrong_as_often_as_predicted() {
 #[test]
 fn digests_are_never_wrong() {
     let _shared = beside_others();
-    let place = Place::new();
-    let lines = place.file("lines", numbered(0..300_000, 8));
-    let strangers = place.file("strangers", strangers(1_000_000));
+    let sandbox = Sandbox::new();
+    let lines = sandbox.file("lines", numbered(0..300_000, 8));
+    let strangers = sandbox.file("strangers", strangers(1_000_000));
     let request = request(Kind::Fingerprint, 300_000, FilterSize::Fpr(0.01));
-    let filter = stored(&place, "f", &[&lines], &request);
+    let filter = stored(&sandbox, "f", &[&lines], &request);
     assert_eq!(filter.occupancy(&ample()).unwrap().used, 300_000);
     assert_eq!(passing(filter, &strangers), 0);
 }
@@ -214,24 +214,24 @@ fn digests_are_never_wrong() {
 #[test]
 fn merged_filters_are_what_one_filter_of_everything_is() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     // They overlap, and one of them has every line twice.
-    let a = place.file("a", numbered(0..30_000, 8));
-    let b = place.file("b", numbered(20_000..60_000, 8).repeat(2));
+    let a = sandbox.file("a", numbered(0..30_000, 8));
+    let b = sandbox.file("b", numbered(20_000..60_000, 8).repeat(2));
     for kind in Kind::ALL {
         let request = request(kind, 60_000, FilterSize::Fpr(0.02));
-        let mut one = stored(&place, "fa", &[&a], &request)
+        let mut one = stored(&sandbox, "fa", &[&a], &request)
             .load(&ample(), 2)
             .unwrap();
-        let other = stored(&place, "fb", &[&b], &request)
+        let other = stored(&sandbox, "fb", &[&b], &request)
             .load(&ample(), 2)
             .unwrap();
-        stored(&place, "both", &[&a, &b], &request);
+        stored(&sandbox, "both", &[&a, &b], &request);
         one.merge(&other).unwrap();
-        let merged = save(&place, "merged", &one);
+        let merged = save(&sandbox, "merged", &one);
         // To the byte, with all counts: where neither order nor history decides what a cell is.
         if matches!(kind, Kind::Blocked | Kind::Classic | Kind::Counting) {
-            let of = |name| fs::read(place.path(name)).unwrap();
+            let of = |name| fs::read(sandbox.path(name)).unwrap();
             assert!(of("merged") == of("both"), "{kind}");
         }
         assert_eq!(passing(merged, &b), 80_000, "{kind}");
@@ -252,25 +252,25 @@ fn merged_filters_are_what_one_filter_of_everything_is() {
 #[test]
 fn merging_is_associative_and_commutative() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let texts: Vec<PathBuf> = (0..3u32)
         .map(|part| {
-            place.file(
+            sandbox.file(
                 &format!("text{part}"),
                 numbered(part * 700..part * 700 + 1000, 8),
             )
         })
         .collect();
-    let strangers = place.file("strangers", strangers(100_000));
+    let strangers = sandbox.file("strangers", strangers(100_000));
     for kind in Kind::ALL {
         let request = request(kind, 2400, FilterSize::Fpr(0.05));
         for (name, text) in ["a", "b", "c"].iter().zip(&texts) {
-            stored(&place, name, &[text], &request);
+            stored(&sandbox, name, &[text], &request);
         }
         let merged = |names: &[&str], to: &str| {
-            let open = |name: &&str| StoredFilter::open(&place.path(name)).unwrap();
+            let open = |name: &&str| StoredFilter::open(&sandbox.path(name)).unwrap();
             let filters: Vec<StoredFilter> = names.iter().map(open).collect();
-            save(&place, to, &merge(&filters, &options(2)).unwrap());
+            save(&sandbox, to, &merge(&filters, &options(2)).unwrap());
         };
         merged(&["a", "b", "c"], "abc");
         merged(&["c", "b", "a"], "cba");
@@ -279,15 +279,15 @@ fn merging_is_associative_and_commutative() {
         for other in ["cba", "a(bc)"] {
             if kind == Kind::Fingerprint {
                 // The same digests in other slots.
-                let filter = StoredFilter::open(&place.path(other)).unwrap();
+                let filter = StoredFilter::open(&sandbox.path(other)).unwrap();
                 assert_eq!(filter.keys(), 2400);
                 for text in &texts {
-                    let filter = StoredFilter::open(&place.path(other)).unwrap();
+                    let filter = StoredFilter::open(&sandbox.path(other)).unwrap();
                     assert_eq!(passing(filter, text), 1000, "{other}");
                 }
                 assert_eq!(passing(filter, &strangers), 0, "{other}");
             } else {
-                let of = |name| fs::read(place.path(name)).unwrap();
+                let of = |name| fs::read(sandbox.path(name)).unwrap();
                 assert!(of("abc") == of(other), "{kind}, {other}");
             }
         }
@@ -311,20 +311,20 @@ fn first_occurrences(numbers: &[u32]) -> Vec<u32> {
 #[test]
 fn each_line_is_new_once_whatever_the_threads() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let numbers = with_repeats();
     let lines = numbers
         .iter()
         .flat_map(|&number| numbered(number..number + 1, 12));
-    let file = place.file("lines", lines.collect::<Vec<u8>>());
+    let file = sandbox.file("lines", lines.collect::<Vec<u8>>());
     let firsts = first_occurrences(&numbers);
     for kind in Kind::ALL {
         let request = request(kind, 60_000, FilterSize::Fpr(1e-7));
         for threads in [1, 4] {
-            let filter = stored(&place, "f", &[], &request);
+            let filter = stored(&sandbox, "f", &[], &request);
             let options = Options {
                 threads: Some(threads),
-                ..from_here(&place.options())
+                ..from_here(&sandbox.options())
             };
             let (mut out, sources) = (Vec::new(), [Source::from(&file)]);
             let changed = insert_new(&filter, &sources, &options, &mut out, "memory").unwrap();
@@ -359,23 +359,23 @@ fn each_line_is_new_once_whatever_the_threads() {
 #[test]
 fn i16_to_ask_for_what_is_new_changes_nothing_of_what_is_inserted() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     // Less than a chunk: the order of the lines matters to spectral cells and to tables of digests.
     let lines = with_repeats().into_iter().take(6000);
     let lines = lines.flat_map(|number| numbered(number % 2500..number % 2500 + 1, 8));
-    let file = place.file("lines", lines.collect::<Vec<u8>>());
-    let before = place.file("before", numbered(2000..2200, 8));
+    let file = sandbox.file("lines", lines.collect::<Vec<u8>>());
+    let before = sandbox.file("before", numbered(2000..2200, 8));
     for kind in Kind::ALL {
         // Wrong for many: a line that seems to be in by mistake must be inserted, too.
         let request = request(kind, 2500, FilterSize::Fpr(0.2));
-        let filter = stored(&place, "f", &[&before], &request);
+        let filter = stored(&sandbox, "f", &[&before], &request);
         let sources = [Source::from(&file)];
         let plain = change(&filter, &sources, Change::Insert, &options(1)).unwrap();
         let mut out = Vec::new();
         let new = insert_new(&filter, &sources, &options(1), &mut out, "memory").unwrap();
-        save(&place, "plain", &plain.filter);
-        save(&place, "new", &new.filter);
-        let [plain, new] = ["plain", "new"].map(|name| std::fs::read(place.path(name)).unwrap());
+        save(&sandbox, "plain", &plain.filter);
+        save(&sandbox, "new", &new.filter);
+        let [plain, new] = ["plain", "new"].map(|name| std::fs::read(sandbox.path(name)).unwrap());
         assert!(plain == new, "{kind}: the files differ");
     }
 }
@@ -383,26 +383,26 @@ fn i16_to_ask_for_what_is_new_changes_nothing_of_what_is_inserted() {
 #[test]
 fn i16_a_line_that_was_claimed_by_mistake_is_not_forgotten_with_others() {
     let _shared = beside_others();
-    let place = Place::new();
-    let all = place.file("all", numbered(0..20_000, 8));
+    let sandbox = Sandbox::new();
+    let all = sandbox.file("all", numbered(0..20_000, 8));
     for kind in [Kind::Counting, Kind::Fingerprint] {
         let request = request(kind, 20_000, FilterSize::Fpr(0.1));
-        let filter = stored(&place, "f", &[], &request);
+        let filter = stored(&sandbox, "f", &[], &request);
         let mut new = Vec::new();
         let sources = [Source::from(&all)];
         let changed = insert_new(&filter, &sources, &options(2), &mut new, "memory").unwrap();
-        let filter = save(&place, "g", &changed.filter);
+        let filter = save(&sandbox, "g", &changed.filter);
         // What was said to be new was inserted for certain, and half of it is removed.
         let new: Vec<&[u8]> = new.split_inclusive(|&byte| byte == b'\n').collect();
         let (removed, _) = new.split_at(new.len() / 2);
-        let gone = place.file("gone", removed.concat());
+        let gone = sandbox.file("gone", removed.concat());
         let changed = change(&filter, &[Source::from(&gone)], Change::Remove, &options(2));
-        let filter = save(&place, "h", &changed.unwrap().filter);
+        let filter = save(&sandbox, "h", &changed.unwrap().filter);
         let removed: BTreeSet<&[u8]> = removed.iter().copied().collect();
         let text = numbered(0..20_000, 8);
         let others = text.split_inclusive(|&byte| byte == b'\n');
         let others: Vec<&[u8]> = others.filter(|line| !removed.contains(line)).collect();
-        let stays = place.file("stays", others.concat());
+        let stays = sandbox.file("stays", others.concat());
         assert_eq!(passing(filter, &stays), others.len() as u64, "{kind}");
     }
 }
@@ -410,25 +410,25 @@ fn i16_a_line_that_was_claimed_by_mistake_is_not_forgotten_with_others() {
 #[test]
 fn what_is_removed_from_a_file_is_gone_and_the_rest_is_not() {
     let _shared = beside_others();
-    let place = Place::new();
-    let all = place.file("all", numbered(0..50_000, 8));
-    let gone = place.file("gone", numbered(0..20_000, 8));
-    let stays = place.file("stays", numbered(20_000..50_000, 8));
-    let strangers = place.file("strangers", strangers(1000));
+    let sandbox = Sandbox::new();
+    let all = sandbox.file("all", numbered(0..50_000, 8));
+    let gone = sandbox.file("gone", numbered(0..20_000, 8));
+    let stays = sandbox.file("stays", numbered(20_000..50_000, 8));
+    let strangers = sandbox.file("strangers", strangers(1000));
     for kind in [Kind::Counting, Kind::Fingerprint] {
         let request = request(kind, 50_000, FilterSize::Fpr(1e-6));
-        let filter = stored(&place, "f", &[&all], &request);
+        let filter = stored(&sandbox, "f", &[&all], &request);
         let sources = [Source::from(&gone), Source::from(&strangers)];
         let changed = change(&filter, &sources, Change::Remove, &options(2)).unwrap();
         assert_eq!((changed.lines, changed.noted), (21_000, 1000), "{kind}");
         assert_eq!(changed.filter.keys(), 30_000, "{kind}");
-        let open = || save(&place, "g", &changed.filter);
+        let open = || save(&sandbox, "g", &changed.filter);
         assert_eq!(passing(open(), &stays), 30_000, "{kind}");
         assert!(passing(open(), &gone) <= 1, "{kind}");
     }
     for kind in [Kind::Blocked, Kind::Classic, Kind::Spectral] {
         let request = request(kind, 50_000, FilterSize::Fpr(0.01));
-        let filter = stored(&place, "f", &[&all], &request);
+        let filter = stored(&sandbox, "f", &[&all], &request);
         let sources = [Source::from(&gone)];
         let refused = change(&filter, &sources, Change::Remove, &options(2)).unwrap_err();
         assert!(

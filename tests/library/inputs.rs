@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use outset::{LineFormat, Observer, Options, Selection, Source, Strategy, plan_for};
 
 use crate::oracle::{Lines, common, distinct};
-use crate::util::{EXACT, MIB, Place, assert_same, beside_others, from_here, numbered, run};
+use crate::util::{EXACT, MIB, Sandbox, assert_same, beside_others, from_here, numbered, run};
 
 /// Three inputs of different sizes with some lines in common, one of them longer than a chunk.
 fn three() -> [Vec<u8>; 3] {
@@ -23,11 +23,11 @@ fn three() -> [Vec<u8>; 3] {
 #[test]
 fn h10_the_order_of_inputs_does_not_matter() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let contents = three();
     let expected = common(&contents, LineFormat::default());
     assert_eq!(expected.len(), 1003);
-    let files = place.files(&contents);
+    let files = sandbox.files(&contents);
     for order in [
         [0, 1, 2],
         [0, 2, 1],
@@ -40,7 +40,7 @@ fn h10_the_order_of_inputs_does_not_matter() {
         for strategy in EXACT {
             let options = Options {
                 strategy,
-                ..place.options()
+                ..sandbox.options()
             };
             let (found, stats) = run(&files, &options).unwrap();
             assert_same(&found, &expected, &(order, strategy));
@@ -54,21 +54,21 @@ fn h10_the_order_of_inputs_does_not_matter() {
 #[test]
 fn b8_a_file_counts_once_under_whatever_name() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let content = [numbered(0..5000, 20), numbered(0..100, 20)].concat();
     let expected = distinct(&content, LineFormat::default());
-    let file = place.file("file", &content);
-    let (hard, soft) = (place.path("hard"), place.path("soft"));
+    let file = sandbox.file("file", &content);
+    let (hard, soft) = (sandbox.path("hard"), sandbox.path("soft"));
     std::fs::hard_link(&file, &hard).unwrap();
     std::os::unix::fs::symlink(&file, &soft).unwrap();
-    let detour = place.path("temp/../file");
-    let other = place.file("other", numbered(4000..7000, 20));
+    let detour = sandbox.path("temp/../file");
+    let other = sandbox.file("other", numbered(4000..7000, 20));
     let expected_with_other = common(&[content, numbered(4000..7000, 20)], LineFormat::default());
     for strategy in EXACT.into_iter().chain([Some(Strategy::Bloom)]) {
         for name in [&file, &hard, &soft, &detour] {
             let options = Options {
                 strategy,
-                ..place.options()
+                ..sandbox.options()
             };
             let (found, stats) = run(&[file.clone(), name.clone()], &options).unwrap();
             assert_same(&found, &expected, &(strategy, name));
@@ -82,7 +82,7 @@ fn b8_a_file_counts_once_under_whatever_name() {
             let options = Options {
                 strategy,
                 always_spill: true,
-                ..place.options()
+                ..sandbox.options()
             };
             let (found, stats) =
                 run(&[soft.clone(), other.clone(), hard.clone()], &options).unwrap();
@@ -94,7 +94,7 @@ fn b8_a_file_counts_once_under_whatever_name() {
 
 /// Runs `strategy` on `contents`, those with a bit in `pipes` through FIFOs.
 fn run_with_pipes(
-    place: &Place,
+    sandbox: &Sandbox,
     strategy: Option<Strategy>,
     contents: &[Vec<u8>],
     pipes: u32,
@@ -103,15 +103,15 @@ fn run_with_pipes(
         .zip(contents)
         .map(|(number, bytes)| {
             if pipes & (1 << number) == 0 {
-                place.file(&format!("file{number}"), bytes)
+                sandbox.file(&format!("file{number}"), bytes)
             } else {
-                place.fifo(&format!("fifo{number}"), bytes.clone())
+                sandbox.fifo(&format!("fifo{number}"), bytes.clone())
             }
         })
         .collect();
     let options = Options {
         strategy,
-        ..place.options()
+        ..sandbox.options()
     };
     let (found, stats) = run(&paths, &options)
         .unwrap_or_else(|error| panic!("{error}: {strategy:?}, pipes {pipes:03b}"));
@@ -127,13 +127,13 @@ fn run_with_pipes(
 #[test]
 fn b10_any_of_the_inputs_may_be_a_fifo() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let contents = three();
     for strategy in EXACT {
         for inputs in [2, 3] {
             let expected = common(&contents[..inputs], LineFormat::default());
             for pipes in 1..(1 << inputs) {
-                let found = run_with_pipes(&place, strategy, &contents[..inputs], pipes);
+                let found = run_with_pipes(&sandbox, strategy, &contents[..inputs], pipes);
                 assert_same(&found, &expected, &(strategy, pipes));
             }
         }
@@ -143,7 +143,7 @@ fn b10_any_of_the_inputs_may_be_a_fifo() {
 #[test]
 fn bloom_misses_nothing_that_comes_through_fifos() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let contents = three();
     let expected = common(&contents, LineFormat::default());
     let all = contents.iter().fold(Lines::new(), |mut all, bytes| {
@@ -151,7 +151,7 @@ fn bloom_misses_nothing_that_comes_through_fifos() {
         all
     });
     for pipes in 0..8 {
-        let found = run_with_pipes(&place, Some(Strategy::Bloom), &contents, pipes);
+        let found = run_with_pipes(&sandbox, Some(Strategy::Bloom), &contents, pipes);
         assert!(
             found.is_superset(&expected) && found.is_subset(&all),
             "pipes {pipes:03b}"
@@ -162,7 +162,7 @@ fn bloom_misses_nothing_that_comes_through_fifos() {
 #[test]
 fn a1_empty_fifos_and_empty_files_have_nothing_in_common_with_anything() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for strategy in EXACT.into_iter().chain([Some(Strategy::Bloom)]) {
         for contents in [
             [vec![], vec![]],
@@ -170,7 +170,7 @@ fn a1_empty_fifos_and_empty_files_have_nothing_in_common_with_anything() {
             [vec![], b"\n".to_vec()],
         ] {
             for pipes in 0..4 {
-                let found = run_with_pipes(&place, strategy, &contents, pipes);
+                let found = run_with_pipes(&sandbox, strategy, &contents, pipes);
                 assert_same(&found, &Lines::new(), &(strategy, pipes));
             }
         }
@@ -181,7 +181,7 @@ fn a1_empty_fifos_and_empty_files_have_nothing_in_common_with_anything() {
 #[ignore = "slow: close to a second"]
 fn auto_starts_over_when_the_set_turns_out_larger_than_its_sample_promised() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     // Long lines where the sample looks, short ones everywhere else.
     let mut content = Vec::new();
     for window in 0..32u32 {
@@ -194,12 +194,12 @@ fn auto_starts_over_when_the_set_turns_out_larger_than_its_sample_promised() {
     }
     let other = [numbered(100_000..900_000, 7), numbered(0..50, 1000)].concat();
     let expected = common(&[content.clone(), other.clone()], LineFormat::default());
-    let files = place.files(&[content, other]);
+    let files = sandbox.files(&[content, other]);
     let sources: Vec<Source> = files.iter().map(Source::from).collect();
     // A little more than least: the answer must not depend on what other tests have left in this process.
     let options = Options {
         memory_bytes: Some(18 * MIB),
-        ..place.options()
+        ..sandbox.options()
     };
     assert_eq!(
         plan_for(&sources, Selection::intersection(), &from_here(&options))
@@ -215,7 +215,7 @@ fn auto_starts_over_when_the_set_turns_out_larger_than_its_sample_promised() {
 #[test]
 fn a_long_line_that_no_sample_saw_is_read_all_the_same() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let small = numbered(0..20_000, 100);
     // Between two windows of the sample, of which there are 32, behind lines that are in the result already.
     let lines = numbered(10_000..210_000, 100);
@@ -225,11 +225,11 @@ fn a_long_line_that_no_sample_saw_is_read_all_the_same() {
     let large = [front, &long, back].concat();
     let expected = common(&[small.clone(), large.clone()], LineFormat::default());
     assert_eq!(expected.len(), 10_000);
-    let files = place.files(&[small, large]);
+    let files = sandbox.files(&[small, large]);
     for strategy in EXACT {
         let options = Options {
             strategy,
-            ..place.options()
+            ..sandbox.options()
         };
         match run(&files, &options) {
             Ok((found, _)) => assert_same(&found, &expected, &strategy),
@@ -241,23 +241,23 @@ fn a_long_line_that_no_sample_saw_is_read_all_the_same() {
 #[test]
 fn pipes_that_turn_out_small_run_under_a_small_cap_on_temporary_disk() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let contents = three();
     let expected = common(&contents[..2], LineFormat::default());
     for pipes in [0b01, 0b10, 0b11] {
         let names = ["fifo0", "fifo1"];
         let paths = [0, 1].map(|number: usize| {
             if pipes & (1 << number) == 0 {
-                place.file("file", &contents[number])
+                sandbox.file("file", &contents[number])
             } else {
-                place.fifo(names[number], contents[number].clone())
+                sandbox.fifo(names[number], contents[number].clone())
             }
         });
         let options = Options {
             strategy: Some(Strategy::Partition),
             memory_bytes: Some(64 * MIB),
             max_temp_bytes: Some(64 * MIB),
-            ..place.options()
+            ..sandbox.options()
         };
         match run(&paths, &options) {
             Ok((found, _)) => assert_same(&found, &expected, &pipes),
@@ -293,7 +293,7 @@ fn make_cold(path: &Path) {
 #[test]
 fn cold_files_give_what_warm_ones_do() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let mut contents = three();
     // Sizes around the units of direct reading, and enough chunks for all readers.
     contents[0].extend(numbered(100_000..130_000, 60));
@@ -302,7 +302,7 @@ fn cold_files_give_what_warm_ones_do() {
     contents[1].push(b'\n');
     contents[2].extend(numbered(120_000..160_000, 60));
     let expected = common(&contents, LineFormat::default());
-    let files = place.files(&contents);
+    let files = sandbox.files(&contents);
     let mut seen_cold = false;
     for strategy in EXACT {
         for threads in [1, 3] {
@@ -315,13 +315,13 @@ fn cold_files_give_what_warm_ones_do() {
                 threads: Some(threads),
                 memory_bytes: Some(64 * MIB),
                 observer: Some(observer.clone()),
-                ..place.options()
+                ..sandbox.options()
             };
             let (found, _) = run(&files, &options).unwrap();
             assert_same(&found, &expected, &(strategy, threads));
             seen_cold |= observer.0.load(Ordering::Relaxed);
         }
     }
-    let is_memory = rustix::fs::statfs(place.temp()).unwrap().f_type == 0x0102_1994;
+    let is_memory = rustix::fs::statfs(sandbox.temp()).unwrap().f_type == 0x0102_1994;
     assert!(seen_cold || is_memory, "no file was read as a cold one");
 }

@@ -5,11 +5,11 @@ use std::process::Command;
 
 use differential::choices::Choices;
 use differential::keyed;
-use differential::place::quick_directory;
+use differential::sandbox::quick_directory;
 use outset::{Dialect, Keys, Options, Selection, Syntax};
 
 use crate::truth::{QUICK_BYTES, Row, rows, sha256};
-use crate::util::{EXACT, MIB, Place, beside_others, run_to_select};
+use crate::util::{EXACT, MIB, Sandbox, beside_others, run_to_select};
 
 #[test]
 fn a21_records_with_keys_are_those_of_the_oracle() {
@@ -36,9 +36,9 @@ fn a21_keys_of_random_records_are_those_of_a_loop() {
 fn check(seeds: std::ops::Range<u64>) {
     let _shared = beside_others();
     for seed in seeds {
-        let place = tempfile::tempdir_in(quick_directory()).unwrap();
+        let sandbox = tempfile::tempdir_in(quick_directory()).unwrap();
         println!("seed {seed}");
-        keyed::check(&mut Choices::seeded(seed), place.path());
+        keyed::check(&mut Choices::seeded(seed), sandbox.path());
     }
 }
 
@@ -135,9 +135,9 @@ fn recorded_answers(is_wanted: impl Fn(&Row) -> bool, is_kind: impl Fn(usize, us
         for (_, (kind, syntax, field, has_header)) in
             kinds.filter(|&(kind, _)| is_kind(number, kind))
         {
-            let place = Place::new();
+            let sandbox = Sandbox::new();
             let targets: Vec<PathBuf> = (0..row.files.len())
-                .map(|number| place.file(&format!("{number}.{kind}"), b""))
+                .map(|number| sandbox.file(&format!("{number}.{kind}"), b""))
                 .collect();
             let mut files = row.files.iter().zip(&targets);
             if !files.all(|(file, target)| written_by_python(kind, file, target)) {
@@ -154,7 +154,7 @@ fn recorded_answers(is_wanted: impl Fn(&Row) -> bool, is_kind: impl Fn(usize, us
                     has_header,
                     ..Keys::default()
                 }),
-                ..place.options()
+                ..sandbox.options()
             };
             let _shared = beside_others();
             let found = run_to_select(Selection::intersection(), &targets, &options);

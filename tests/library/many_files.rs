@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use outset::plan::Plan;
 use outset::{ErrorKind, Interrupt, Notice, Observer, Options, Strategy};
 
-use crate::util::{MIB, Place, beside_others, numbered, run};
+use crate::util::{MIB, Sandbox, beside_others, numbered, run};
 
 /// Hears notices, and stops the run at the first one.
 #[derive(Default)]
@@ -29,8 +29,8 @@ impl Observer for Stops {
 #[test]
 fn d6_a_run_says_what_very_many_buckets_cost_before_it_makes_their_files() {
     let _shared = beside_others();
-    let place = Place::new();
-    let paths = place.files(&[numbered(0..12_000, 20), numbered(6_000..18_000, 20)]);
+    let sandbox = Sandbox::new();
+    let paths = sandbox.files(&[numbered(0..12_000, 20), numbered(6_000..18_000, 20)]);
     let stops = Arc::new(Stops::default());
     let options = Options {
         strategy: Some(Strategy::Partition),
@@ -39,7 +39,7 @@ fn d6_a_run_says_what_very_many_buckets_cost_before_it_makes_their_files() {
         always_spill: true,
         observer: Some(stops.clone()),
         interrupt: stops.interrupt.clone(),
-        ..place.options()
+        ..sandbox.options()
     };
     let stopped = run(&paths, &options).map(drop).unwrap_err();
     assert_eq!(stopped.kind(), ErrorKind::Interrupted);

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use crate::comparisons::{Choices, KEY, choices, chosen, lines_of_few, sources};
 use crate::oracle::{Lines, distinct};
 use crate::util::{
-    MIB, Place, assert_same, beside_others, entries, from_here, numbered, run_to_select,
+    MIB, Sandbox, assert_same, beside_others, entries, from_here, numbered, run_to_select,
 };
 
 /// Compares, and checks what holds for every comparison of a difference: the missing lines come once each, all counts
@@ -45,8 +45,8 @@ fn compared(paths: &[PathBuf], options: &Options) -> (Comparison, Lines) {
     (found, lines)
 }
 
-fn check_against_the_oracle(contents: &[Vec<u8>], options: &Options, place: &Place) {
-    let paths = place.files(contents);
+fn check_against_the_oracle(contents: &[Vec<u8>], options: &Options, sandbox: &Sandbox) {
+    let paths = sandbox.files(contents);
     let (found, missing) = compared(&paths, options);
     let distinct = |bytes: &Vec<u8>| distinct(bytes, options.format);
     let others: Lines = contents[1..].iter().flat_map(distinct).collect();
@@ -100,14 +100,14 @@ fn texts() -> impl proptest::strategy::Strategy<Value = Vec<Vec<u8>>> {
 
 fn check_case(texts: &[Vec<u8>], choices: Choices) {
     let _shared = beside_others();
-    let place = Place::new();
-    check_against_the_oracle(texts, &chosen(choices, &place), &place);
+    let sandbox = Sandbox::new();
+    check_against_the_oracle(texts, &chosen(choices, &sandbox), &sandbox);
 }
 
 #[test]
 fn l14_many_missing_lines_are_found_in_results_that_are_spilled() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let contents = [
         numbered(0..125_000, 40),
         numbered(100_000..162_500, 40),
@@ -119,9 +119,9 @@ fn l14_many_missing_lines_are_found_in_results_that_are_spilled() {
         always_spill: true,
         bits_per_key: Some(2.0),
         hash_key: KEY,
-        ..place.options()
+        ..sandbox.options()
     };
-    let paths = place.files(&contents);
+    let paths = sandbox.files(&contents);
     let (found, missing) = compared(&paths, &options);
     assert_eq!(found.exact.stats.output.lines, 90_000);
     assert!(missing.len() > 10_000, "{}", missing.len());
@@ -138,7 +138,7 @@ fn l14_many_missing_lines_are_found_in_results_that_are_spilled() {
 #[test]
 fn l14_addresses_and_a_file_that_is_given_twice_are_compared() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let addresses = |range: std::ops::Range<u32>| -> Vec<u8> {
         let line = |n: u32| format!("{}\n", std::net::Ipv4Addr::from(n * 7919));
         range.map(line).collect::<String>().into_bytes()
@@ -147,12 +147,12 @@ fn l14_addresses_and_a_file_that_is_given_twice_are_compared() {
         key_type: KeyType::Ipv4,
         bits_per_key: Some(2.0),
         hash_key: KEY,
-        ..place.options()
+        ..sandbox.options()
     };
     let contents = [addresses(0..6000), addresses(2000..3000)];
-    check_against_the_oracle(&contents, &options, &place);
-    let path = place.file("a", numbered(0..1000, 10));
-    let (found, _) = compared(&[path.clone(), path], &place.options());
+    check_against_the_oracle(&contents, &options, &sandbox);
+    let path = sandbox.file("a", numbered(0..1000, 10));
+    let (found, _) = compared(&[path.clone(), path], &sandbox.options());
     assert_eq!(found.exact.stats.output.lines, 0);
     assert_eq!((found.measured_fpr, found.recall), (None, 1.0));
 }
@@ -167,13 +167,13 @@ fn l14_points_share_what_they_can_and_the_first_file_is_not_estimated() {
         }
     }
     let _shared = beside_others();
-    let place = Place::new();
-    let paths = place.files(&[numbered(0..30_000, 20), numbered(20_000..40_000, 20)]);
+    let sandbox = Sandbox::new();
+    let paths = sandbox.files(&[numbered(0..30_000, 20), numbered(20_000..40_000, 20)]);
     let parts = Arc::new(Parts::default());
     let options = from_here(&Options {
         memory_bytes: Some(32 * MIB),
         observer: Some(parts.clone()),
-        ..place.options()
+        ..sandbox.options()
     });
     let difference = Selection::difference();
     let mut comparer = Comparer::new(&sources(&paths), difference, &options).unwrap();
@@ -207,9 +207,9 @@ fn l14_points_share_what_they_can_and_the_first_file_is_not_estimated() {
 #[test]
 fn l14_a_difference_of_one_file_and_other_selections_are_refused() {
     let _shared = beside_others();
-    let place = Place::new();
-    let paths = place.files(&[b"a\n".to_vec(), b"a\nb\n".to_vec()]);
-    let options = place.options();
+    let sandbox = Sandbox::new();
+    let paths = sandbox.files(&[b"a\n".to_vec(), b"a\nb\n".to_vec()]);
+    let options = sandbox.options();
     let refused = |paths: &[PathBuf], selection| {
         let options = from_here(&options);
         let error = compare(&sources(paths), selection, &options, &mut CountSink).unwrap_err();

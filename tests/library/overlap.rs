@@ -4,7 +4,7 @@
 use outset::{LineFormat, Options, Strategy};
 
 use crate::oracle::{Lines, common};
-use crate::util::{Place, assert_same, beside_others, numbered, run};
+use crate::util::{Sandbox, assert_same, beside_others, numbered, run};
 
 /// Lines of each input: their set is twice the memory.
 const LINES: u32 = 250_000;
@@ -32,14 +32,14 @@ fn h11_survivors_of_any_overlap_find_room_in_their_buckets() {
 fn survivors(shares: &[f64]) {
     let _shared = beside_others();
     for &share in shares {
-        let place = Place::new();
+        let sandbox = Sandbox::new();
         let contents = pair(share);
         let expected = common(&contents, LineFormat::default());
-        let files = place.files(&contents);
+        let files = sandbox.files(&contents);
         for strategy in [Strategy::Sieve, Strategy::Bloom] {
             let options = Options {
                 strategy: Some(strategy),
-                ..place.options()
+                ..sandbox.options()
             };
             let (found, stats) = run(&files, &options).unwrap();
             if strategy.is_exact() {
@@ -62,7 +62,7 @@ fn repeated(content: &[u8], times: usize) -> Vec<u8> {
 #[ignore = "slow: close to a second"]
 fn h11_a_chain_of_inputs_that_repeat_stays_within_the_memory() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let common_lines = numbered(0..60_000, 20);
     let more = |from: u32| {
         [
@@ -77,11 +77,11 @@ fn h11_a_chain_of_inputs_that_repeat_stays_within_the_memory() {
         more(2_000_000),
         more(3_000_000),
     ];
-    let files = place.files(&contents);
+    let files = sandbox.files(&contents);
     for count in [3, 4] {
         let options = Options {
             strategy: Some(Strategy::Sieve),
-            ..place.options()
+            ..sandbox.options()
         };
         let (found, _) = run(&files[..count], &options).unwrap();
         assert_eq!(found.len(), 60_000, "{count} inputs");
@@ -91,13 +91,13 @@ fn h11_a_chain_of_inputs_that_repeat_stays_within_the_memory() {
 #[test]
 fn h11_few_lines_that_repeat_do_not_spill_the_other_input() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let first = numbered(0..LINES, LENGTH);
     let few = repeated(&numbered(0..100, LENGTH), 4000);
-    let files = place.files(&[first.clone(), few]);
+    let files = sandbox.files(&[first.clone(), few]);
     let options = Options {
         strategy: Some(Strategy::Sieve),
-        ..place.options()
+        ..sandbox.options()
     };
     let (found, stats) = run(&files, &options).unwrap();
     assert_eq!(found.len(), 100);
@@ -108,11 +108,11 @@ fn h11_few_lines_that_repeat_do_not_spill_the_other_input() {
 /// Runs two inputs with repeats under 24 MiB by the program's own choice, which is a sieve in the end; returns the
 /// result, the bytes that were spilled, and whether the sieve tried a set.
 fn chosen(contents: &[Vec<u8>; 2]) -> (Lines, u64, bool) {
-    let place = Place::new();
-    let files = place.files(contents);
+    let sandbox = Sandbox::new();
+    let files = sandbox.files(contents);
     let options = Options {
         memory_bytes: Some(24 << 20),
-        ..place.options()
+        ..sandbox.options()
     };
     let (found, stats) = run(&files, &options).unwrap();
     let expected = common(contents, LineFormat::default());
@@ -148,13 +148,13 @@ fn h13_a_set_that_does_not_fit_after_all_is_spilled() {
 
 /// Returns the lines and bytes that `partition` spills of a line, or a few, beside a large input.
 fn spilled_beside(small: &[u8], is_pipe: bool, is_first: bool) -> (Lines, u64) {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let large = numbered(0..LINES, LENGTH);
-    let small = place.file("small", small);
+    let small = sandbox.file("small", small);
     let large = if is_pipe {
-        place.fifo("large", large)
+        sandbox.fifo("large", large)
     } else {
-        place.file("large", large)
+        sandbox.file("large", large)
     };
     let files = if is_first {
         [small, large]
@@ -164,7 +164,7 @@ fn spilled_beside(small: &[u8], is_pipe: bool, is_first: bool) -> (Lines, u64) {
     let options = Options {
         strategy: Some(Strategy::Partition),
         always_spill: true,
-        ..place.options()
+        ..sandbox.options()
     };
     let (found, stats) = run(&files, &options).unwrap();
     (found, stats.temp.written_bytes)

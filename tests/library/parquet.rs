@@ -14,7 +14,7 @@ use outset::{
     Dialect, Error, ErrorKind, Field, Interrupt, Keys, Options, RowCopy, Selection, Syntax,
 };
 
-use crate::util::{Place, alone, run_to_select};
+use crate::util::{Sandbox, alone, run_to_select};
 
 fn files() -> Vec<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
@@ -45,26 +45,26 @@ fn sorted(lines: impl Iterator<Item = String>) -> Vec<Vec<u8>> {
     lines
 }
 
-fn options(place: &Place, row_numbers: bool) -> Options {
+fn options(sandbox: &Sandbox, row_numbers: bool) -> Options {
     Options {
         keys: Some(Keys {
             fields: vec![url()],
             row_numbers,
             ..Keys::default()
         }),
-        ..place.options()
+        ..sandbox.options()
     }
 }
 
 #[test]
 fn b23_what_other_programs_wrote_is_read() {
     let _alone = alone();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for file in files() {
-        let found = read(&file, url(), &place.path("")).unwrap();
+        let found = read(&file, url(), &sandbox.path("")).unwrap();
         let about = file.display();
         assert_eq!(found, sorted((0..40).filter_map(key)), "{about}");
-        let found = read(&file, Field::Number(1), &place.path("")).unwrap();
+        let found = read(&file, Field::Number(1), &sandbox.path("")).unwrap();
         assert_eq!(found, sorted((0..40).map(|id| id.to_string())), "{about}");
     }
 }
@@ -72,12 +72,12 @@ fn b23_what_other_programs_wrote_is_read() {
 #[test]
 fn b23_rows_of_the_first_file_are_numbered_from_0() {
     let _alone = alone();
-    let place = Place::new();
-    let list = place.file("list", b"key 5\nkey 7\nno key\n");
+    let sandbox = Sandbox::new();
+    let list = sandbox.file("list", b"key 5\nkey 7\nno key\n");
     let has_it = |row: &u64| [5, 7].contains(&(row % 13)) && row % 7 != 3;
     for file in files() {
         let inputs = [file.clone(), list.clone()];
-        let options = options(&place, true);
+        let options = options(&sandbox, true);
         for (selection, is_in) in [
             (Selection::intersection(), true),
             (Selection::difference(), false),
@@ -104,10 +104,10 @@ fn b23_rows_of_the_first_file_are_numbered_from_0() {
 
 #[test]
 fn b23_row_numbers_are_refused_where_records_of_others_are_written() {
-    let place = Place::new();
-    let list = place.file("list", b"key 5\n");
+    let sandbox = Sandbox::new();
+    let list = sandbox.file("list", b"key 5\n");
     let file = files().remove(0);
-    let options = options(&place, true);
+    let options = options(&sandbox, true);
     let union = Selection::union().of_records();
     for (selection, inputs) in [
         (union, [file.clone(), list.clone()]),
@@ -124,8 +124,8 @@ fn b23_row_numbers_are_refused_where_records_of_others_are_written() {
 #[test]
 fn b23_a_key_with_a_line_end_is_refused_or_left_out_or_quoted() {
     use parquet::data_type::{ByteArray, ByteArrayType};
-    let place = Place::new();
-    let path = place.file("p", b"");
+    let sandbox = Sandbox::new();
+    let path = sandbox.file("p", b"");
     let schema =
         parquet::schema::parser::parse_message_type("message m { required binary url (UTF8); }");
     let file = fs::File::create(&path).unwrap();
@@ -144,7 +144,7 @@ fn b23_a_key_with_a_line_end_is_refused_or_left_out_or_quoted() {
     group.close().unwrap();
     writer.close().unwrap();
 
-    let mut options = options(&place, false);
+    let mut options = options(&sandbox, false);
     let run =
         |options: &Options| run_to_select(Selection::union(), std::slice::from_ref(&path), options);
     let refused = run(&options).unwrap_err();
@@ -166,13 +166,13 @@ fn b23_a_key_with_a_line_end_is_refused_or_left_out_or_quoted() {
 #[test]
 fn b23_a_file_that_is_cut_short_anywhere_is_an_error() {
     let _alone = alone();
-    let place = Place::new();
-    let path = place.file("cut", b"");
+    let sandbox = Sandbox::new();
+    let path = sandbox.file("cut", b"");
     for file in files().iter().step_by(5) {
         let bytes = fs::read(file).unwrap();
         for end in (5..bytes.len()).step_by(7).chain([bytes.len() - 1]) {
             fs::write(&path, &bytes[..end]).unwrap();
-            let error = read(&path, url(), &place.path("")).unwrap_err();
+            let error = read(&path, url(), &sandbox.path("")).unwrap_err();
             let says = error.to_string();
             assert_eq!(
                 error.kind(),
@@ -183,7 +183,7 @@ fn b23_a_file_that_is_cut_short_anywhere_is_an_error() {
         }
         fs::write(&path, [&bytes[..], b"\n"].concat()).unwrap();
         assert!(
-            read(&path, url(), &place.path("")).is_err(),
+            read(&path, url(), &sandbox.path("")).is_err(),
             "{}",
             file.display()
         );
@@ -194,21 +194,21 @@ fn b23_a_file_that_is_cut_short_anywhere_is_an_error() {
 #[ignore = "slow: close to a second"]
 fn b23_pages_that_are_altered_under_a_checksum_are_errors() {
     let _alone = alone();
-    let place = Place::new();
-    let path = place.file("altered", b"");
+    let sandbox = Sandbox::new();
+    let path = sandbox.file("altered", b"");
     let files = files();
     let file = files
         .iter()
         .find(|file| file.ends_with("arrow-checksum"))
         .unwrap();
     let bytes = fs::read(file).unwrap();
-    let expected = read(file, url(), &place.path("")).unwrap();
+    let expected = read(file, url(), &sandbox.path("")).unwrap();
     for offset in 4..bytes.len() - 8 {
         let mut altered = bytes.clone();
         altered[offset] ^= 0x11;
         fs::write(&path, altered).unwrap();
         // What is not under the checksum is the footer, of which much does not matter here.
-        if let Ok(found) = read(&path, url(), &place.path("")) {
+        if let Ok(found) = read(&path, url(), &sandbox.path("")) {
             assert_eq!(found, expected, "byte {offset}");
         }
     }
@@ -312,8 +312,8 @@ fn rows_of(path: &Path) -> Vec<String> {
 #[test]
 fn b23_rows_are_copied_whole_and_in_their_order() {
     let _alone = alone();
-    let place = Place::new();
-    let (from, to) = (place.file("from", b""), place.path("to"));
+    let sandbox = Sandbox::new();
+    let (from, to) = (sandbox.file("from", b""), sandbox.path("to"));
     let mut choices = Choices::seeded(5);
     for rows in [0, 1, 7, 1000, 3000] {
         write_all_types(&from, &mut choices, rows);
@@ -351,18 +351,18 @@ fn b23_rows_are_copied_whole_and_in_their_order() {
 #[test]
 fn b23_files_without_rows_and_pages_without_values_are_read() {
     let _alone = alone();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
-    // As pyarrow writes it: a row group without rows, whose columns have no place.
+    // As pyarrow writes it: a row group without rows, whose columns have no offset.
     let empty = corpus.join("empty-snappy-1.0");
     let none: Vec<Vec<u8>> = Vec::new();
     assert_eq!(
-        read(&empty, Field::Number(1), &place.path("")).unwrap(),
+        read(&empty, Field::Number(1), &sandbox.path("")).unwrap(),
         none
     );
     // With a page for each value, and some without any.
     for name in ["small-list", "small-list2"] {
-        let (from, to) = (corpus.join(name), place.path("to"));
+        let (from, to) = (corpus.join(name), sandbox.path("to"));
         let copy = RowCopy::open(&from, 4 << 30).unwrap();
         let target = (fs::File::create(&to).unwrap(), "to");
         let mut rows = [Ok(0), Ok(1)].into_iter();
@@ -375,7 +375,7 @@ fn b23_files_without_rows_and_pages_without_values_are_read() {
 #[test]
 fn b23_damaged_files_are_not_copied() {
     let _alone = alone();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
     for name in ["short-row-group", "odd-levels"] {
         let copy = RowCopy::open(&corpus.join(name), 4 << 30).unwrap();
@@ -387,7 +387,7 @@ fn b23_damaged_files_are_not_copied() {
         assert_eq!(refused.kind(), ErrorKind::Input, "{name}: {refused}");
     }
     for name in ["h-children", "h-delta1", "h-neglen", "h-nodict"] {
-        let refused = read(&corpus.join(name), Field::Number(1), &place.path("")).unwrap_err();
+        let refused = read(&corpus.join(name), Field::Number(1), &sandbox.path("")).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Input, "{name}: {refused}");
     }
 }
@@ -395,9 +395,9 @@ fn b23_damaged_files_are_not_copied() {
 #[test]
 fn b23_a_file_that_changed_since_its_rows_were_found_is_not_copied() {
     let _alone = alone();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let original = fs::read(files().remove(0)).unwrap();
-    let path = place.file("p", &original);
+    let path = sandbox.file("p", &original);
     let copy = RowCopy::open(&path, 4 << 30).unwrap();
     fs::write(&path, &original).unwrap();
     let file = fs::File::options().write(true).open(&path).unwrap();
@@ -414,7 +414,7 @@ fn b23_a_file_that_changed_since_its_rows_were_found_is_not_copied() {
         matches!(refused, Err(Error::InputChanged { .. })),
         "{refused:?}"
     );
-    let list = place.file("list", b"a line\n");
+    let list = sandbox.file("list", b"a line\n");
     assert_eq!(
         RowCopy::open(&list, 4 << 30).unwrap_err().kind(),
         ErrorKind::Usage
@@ -434,8 +434,8 @@ fn b23_thousands_of_altered_files_are_errors_or_read() {
 
 fn alter(times: u64) {
     let _alone = alone();
-    let place = Place::new();
-    let path = place.file("altered", b"");
+    let sandbox = Sandbox::new();
+    let path = sandbox.file("altered", b"");
     let mut choices = Choices::seeded(23);
     for file in files() {
         let bytes = fs::read(&file).unwrap();
@@ -447,8 +447,8 @@ fn alter(times: u64) {
             }
             fs::write(&path, &altered).unwrap();
             // Nothing but an error about the file.
-            drop(read(&path, url(), &place.path("")));
-            drop(read(&path, Field::Number(1), &place.path("")));
+            drop(read(&path, url(), &sandbox.path("")));
+            drop(read(&path, Field::Number(1), &sandbox.path("")));
         }
     }
 }

@@ -9,8 +9,8 @@ use differential::choices::{Choices, mixed};
 use differential::generate;
 use differential::judge::{Tally, first_difference};
 use differential::lines::Scale;
-use differential::place::{Place, quick_directory};
 use differential::run::Runner;
+use differential::sandbox::{Sandbox, quick_directory};
 use differential::script::script;
 use outset::Strategy;
 
@@ -28,9 +28,9 @@ fn case(number: u64, scale: Scale) -> Case {
 
 /// Runs all settings of a case; how many lines they found.
 fn judge(case: &Case) -> u64 {
-    let place = Place::new(&quick_directory()).unwrap();
+    let sandbox = Sandbox::new(&quick_directory()).unwrap();
     let runner = Runner {
-        place: &place,
+        sandbox: &sandbox,
         measures_memory: false,
     };
     let mut tally = Tally::default();

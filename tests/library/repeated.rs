@@ -3,7 +3,7 @@
 use outset::{Label, Options, Order, Selection, Strategy};
 
 use crate::oracle::selected;
-use crate::util::{MIB, Place, assert_same, beside_others, run_to_select, select_into};
+use crate::util::{MIB, Sandbox, assert_same, beside_others, run_to_select, select_into};
 
 /// A test of whether a line is selected, given which inputs have it.
 type IsAsked = fn(&[bool]) -> bool;
@@ -30,20 +30,20 @@ fn inputs() -> [Vec<u8>; 2] {
 }
 
 /// Options under which less than all different lines fit into memory.
-fn little(place: &Place, threads: usize) -> Options {
+fn little(sandbox: &Sandbox, threads: usize) -> Options {
     Options {
         memory_bytes: Some(18 * MIB),
         threads: Some(threads),
         strategy: Some(Strategy::Partition),
-        ..place.options()
+        ..sandbox.options()
     }
 }
 
 #[test]
 fn a18_lines_that_come_again_are_spilled_once_and_found_in_any_selection() {
     let _shared = beside_others();
-    let (place, contents) = (Place::new(), inputs());
-    let files = place.files(&contents);
+    let (sandbox, contents) = (Sandbox::new(), inputs());
+    let files = sandbox.files(&contents);
     let total: usize = contents.iter().map(Vec::len).sum();
     let questions: [(Selection, IsAsked); 4] = [
         (Selection::union(), |which| which[0] || which[1]),
@@ -55,7 +55,7 @@ fn a18_lines_that_come_again_are_spilled_once_and_found_in_any_selection() {
     ];
     for ((selection, is_asked), threads) in questions.into_iter().zip([1, 2, 2, 1]) {
         let expected = selected(&contents, is_asked);
-        let options = little(&place, threads);
+        let options = little(&sandbox, threads);
         let (found, stats) = run_to_select(selection, &files, &options).unwrap();
         assert_same(&found, &expected, &(selection, threads));
         let written = stats.temp.written_bytes;
@@ -70,18 +70,18 @@ fn a18_lines_that_come_again_are_spilled_once_and_found_in_any_selection() {
 #[ignore = "slow: close to a second"]
 fn a18_lines_that_come_again_are_known_where_no_order_matters() {
     let _shared = beside_others();
-    let (place, contents) = (Place::new(), inputs());
-    let files = place.files(&contents);
+    let (sandbox, contents) = (Sandbox::new(), inputs());
+    let files = sandbox.files(&contents);
     let total: usize = contents.iter().map(Vec::len).sum();
     let questions: [(Selection, IsAsked); 2] = [
         (Selection::difference(), |which| which[0] && !which[1]),
         (Selection::intersection(), |which| which[0] && which[1]),
     ];
-    // The lines of the second file have no place in the order of the first.
+    // The lines of the second file have no position in the order of the first.
     for (selection, is_asked) in questions {
         let expected = selected(&contents, is_asked);
         let selection = selection.ordered(Order::Input);
-        let (found, stats) = run_to_select(selection, &files, &little(&place, 2)).unwrap();
+        let (found, stats) = run_to_select(selection, &files, &little(&sandbox, 2)).unwrap();
         assert_same(&found, &expected, &selection);
         let written = stats.temp.written_bytes;
         assert!(
@@ -95,8 +95,8 @@ fn a18_lines_that_come_again_are_known_where_no_order_matters() {
 #[ignore = "slow: more than a second"]
 fn a18_lines_that_come_again_are_counted_for_each_input() {
     let _shared = beside_others();
-    let (place, contents) = (Place::new(), inputs());
-    let files = place.files(&contents);
+    let (sandbox, contents) = (Sandbox::new(), inputs());
+    let files = sandbox.files(&contents);
     let labelled = |label: &str, is_asked: IsAsked| {
         let lines = selected(&contents, is_asked).into_iter();
         lines
@@ -124,7 +124,7 @@ fn a18_lines_that_come_again_are_counted_for_each_input() {
     for (label, expected) in cases {
         let expected = expected.concat().into_iter().collect();
         let selection = Selection::union().labelled(label);
-        let (found, stats) = run_to_select(selection, &files, &little(&place, 2)).unwrap();
+        let (found, stats) = run_to_select(selection, &files, &little(&sandbox, 2)).unwrap();
         assert_same(&found, &expected, &label);
         assert!(stats.temp.written_bytes < stats.inputs.iter().map(|input| input.bytes).sum());
     }
@@ -134,8 +134,8 @@ fn a18_lines_that_come_again_are_counted_for_each_input() {
 #[ignore = "slow: close to a second"]
 fn a18_lines_that_come_again_are_written_where_they_came_first() {
     let _shared = beside_others();
-    let (place, contents) = (Place::new(), inputs());
-    let files = place.files(&contents);
+    let (sandbox, contents) = (Sandbox::new(), inputs());
+    let files = sandbox.files(&contents);
     let mut seen = std::collections::HashSet::new();
     let lines = contents
         .iter()
@@ -148,7 +148,7 @@ fn a18_lines_that_come_again_are_written_where_they_came_first() {
             Ok(())
         };
         let selection = Selection::union().ordered(Order::Input);
-        let options = little(&place, threads);
+        let options = little(&sandbox, threads);
         select_into(selection, &files, &options, &mut collect).unwrap();
         assert!(found.iter().eq(&expected), "{threads} threads");
     }

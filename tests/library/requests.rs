@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use outset::{Error, ErrorKind, Options, Selection, Source, Strategy, plan_for};
 
-use crate::util::{EXACT, MIB, Place, beside_others, from_here, is_root, numbered, run};
+use crate::util::{EXACT, MIB, Sandbox, beside_others, from_here, is_root, numbered, run};
 
 /// The error of a run that must fail.
 fn refused(paths: &[PathBuf], options: &Options) -> Error {
@@ -17,10 +17,10 @@ fn refused(paths: &[PathBuf], options: &Options) -> Error {
 }
 
 /// Checks that both orders of a good file and `bad` are refused as an input, by name.
-fn refuses_input(place: &Place, bad: &Path) {
-    let good = place.file("good", "a\n");
+fn refuses_input(sandbox: &Sandbox, bad: &Path) {
+    let good = sandbox.file("good", "a\n");
     for paths in [[good.clone(), bad.to_owned()], [bad.to_owned(), good]] {
-        let error = refused(&paths, &place.options());
+        let error = refused(&paths, &sandbox.options());
         assert_eq!(error.kind(), ErrorKind::Input, "{error}");
         assert!(
             error.to_string().starts_with(&bad.display().to_string()),
@@ -32,16 +32,16 @@ fn refuses_input(place: &Place, bad: &Path) {
 #[test]
 fn what_cannot_be_opened_is_refused_by_name() {
     let _shared = beside_others();
-    let place = Place::new();
-    refuses_input(&place, &place.path("missing"));
-    refuses_input(&place, &place.temp());
-    let (first, second) = (place.path("first"), place.path("second"));
+    let sandbox = Sandbox::new();
+    refuses_input(&sandbox, &sandbox.path("missing"));
+    refuses_input(&sandbox, &sandbox.temp());
+    let (first, second) = (sandbox.path("first"), sandbox.path("second"));
     std::os::unix::fs::symlink(&first, &second).unwrap();
     std::os::unix::fs::symlink(&second, &first).unwrap();
-    refuses_input(&place, &first);
-    let dangling = place.path("dangling");
-    std::os::unix::fs::symlink(place.path("missing"), &dangling).unwrap();
-    refuses_input(&place, &dangling);
+    refuses_input(&sandbox, &first);
+    let dangling = sandbox.path("dangling");
+    std::os::unix::fs::symlink(sandbox.path("missing"), &dangling).unwrap();
+    refuses_input(&sandbox, &dangling);
 }
 
 #[test]
@@ -51,61 +51,61 @@ fn a_file_without_permission_is_refused() {
         eprintln!("skipped: root may read everything");
         return;
     }
-    let place = Place::new();
-    let file = place.file("secret", "a\n");
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("secret", "a\n");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o0);
     fs::set_permissions(&file, mode).unwrap();
-    refuses_input(&place, &file);
+    refuses_input(&sandbox, &file);
 }
 
 #[test]
 fn a_request_without_sense_is_refused() {
     let _shared = beside_others();
-    let place = Place::new();
-    let paths = place.files(&[b"a\n".to_vec(), b"a\n".to_vec()]);
+    let sandbox = Sandbox::new();
+    let paths = sandbox.files(&[b"a\n".to_vec(), b"a\n".to_vec()]);
     for (paths, options) in [
-        (&paths[..0], place.options()),
-        (&paths[..1], place.options()),
+        (&paths[..0], sandbox.options()),
+        (&paths[..1], sandbox.options()),
         (
             &paths[..],
             Options {
                 threads: Some(0),
-                ..place.options()
+                ..sandbox.options()
             },
         ),
         (
             &paths[..],
             Options {
                 buckets: Some(0),
-                ..place.options()
+                ..sandbox.options()
             },
         ),
         (
             &paths[..],
             Options {
                 max_fpr: Some(1.5),
-                ..place.options()
+                ..sandbox.options()
             },
         ),
         (
             &paths[..],
             Options {
                 max_fpr: Some(f64::NAN),
-                ..place.options()
+                ..sandbox.options()
             },
         ),
         (
             &paths[..],
             Options {
                 bits_per_key: Some(0.0),
-                ..place.options()
+                ..sandbox.options()
             },
         ),
         (
             &paths[..],
             Options {
                 bits_per_key: Some(f64::NAN),
-                ..place.options()
+                ..sandbox.options()
             },
         ),
     ] {
@@ -117,14 +117,14 @@ fn a_request_without_sense_is_refused() {
 #[test]
 fn a_temporary_directory_that_is_missing_is_named() {
     let _shared = beside_others();
-    let place = Place::new();
-    let paths = place.files(&[numbered(0..20_000, 50), numbered(0..20_000, 51)]);
-    let missing = place.path("nowhere");
+    let sandbox = Sandbox::new();
+    let paths = sandbox.files(&[numbered(0..20_000, 50), numbered(0..20_000, 51)]);
+    let missing = sandbox.path("nowhere");
     let options = Options {
         strategy: Some(Strategy::Partition),
         temp_dirs: vec![missing.clone()],
         always_spill: true,
-        ..place.options()
+        ..sandbox.options()
     };
     let error = refused(&paths, &options);
     assert_eq!(error.kind(), ErrorKind::Temp, "{error}");
@@ -149,8 +149,8 @@ fn advised_bytes(error: &Error) -> u64 {
 #[test]
 fn the_memory_that_a_refusal_advises_is_enough() {
     let _shared = beside_others();
-    let place = Place::new();
-    let paths = place.files(&[numbered(0..300_000, 50), numbered(0..300_000, 51)]);
+    let sandbox = Sandbox::new();
+    let paths = sandbox.files(&[numbered(0..300_000, 50), numbered(0..300_000, 51)]);
     let sources: Vec<Source> = paths.iter().map(Source::from).collect();
     // Below the floor of every strategy; `memory` needs more than that floor.
     let floor = [
@@ -164,19 +164,19 @@ fn the_memory_that_a_refusal_advises_is_enough() {
         .map(|strategy| Options {
             strategy,
             memory_bytes: Some(MIB),
-            ..place.options()
+            ..sandbox.options()
         })
         .collect();
     requests.push(Options {
         strategy: Some(Strategy::Memory),
-        ..place.options()
+        ..sandbox.options()
     });
     for strategy in [Strategy::Partition, Strategy::Sieve, Strategy::Bloom] {
         for buckets in [3000, 50_000] {
             requests.push(Options {
                 strategy: Some(strategy),
                 buckets: Some(buckets),
-                ..place.options()
+                ..sandbox.options()
             });
         }
     }
@@ -202,13 +202,13 @@ fn the_memory_that_a_refusal_advises_is_enough() {
 #[test]
 fn a_filter_that_would_be_worse_than_accepted_is_refused() {
     let _shared = beside_others();
-    let place = Place::new();
-    let paths = place.files(&[numbered(0..10_000, 50), numbered(0..10_000, 51)]);
+    let sandbox = Sandbox::new();
+    let paths = sandbox.files(&[numbered(0..10_000, 50), numbered(0..10_000, 51)]);
     let options = |max_fpr| Options {
         strategy: Some(Strategy::Bloom),
         bits_per_key: Some(5.0),
         max_fpr,
-        ..place.options()
+        ..sandbox.options()
     };
     for accepted in [0.05, 0.0] {
         let error = refused(&paths, &options(Some(accepted)));
@@ -222,11 +222,11 @@ fn a_filter_that_would_be_worse_than_accepted_is_refused() {
 }
 
 #[test]
-fn a12_a_line_longer_than_the_memory_is_named_with_its_place() {
+fn a12_a_line_longer_than_the_memory_is_named_with_its_location() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let front = b"a\nb\n".to_vec();
-    let endless = place.file("endless", &front);
+    let endless = sandbox.file("endless", &front);
     // A hole: one line of NUL bytes without end.
     fs::OpenOptions::new()
         .write(true)
@@ -234,11 +234,11 @@ fn a12_a_line_longer_than_the_memory_is_named_with_its_place() {
         .unwrap()
         .set_len(64 * MIB)
         .unwrap();
-    let other = place.file("other", "b\n");
+    let other = sandbox.file("other", "b\n");
     for strategy in EXACT.into_iter().chain([Some(Strategy::Bloom)]) {
         let options = Options {
             strategy,
-            ..place.options()
+            ..sandbox.options()
         };
         let asked = from_here(&options).memory_bytes.unwrap();
         let error = refused(&[endless.clone(), other.clone()], &options);
@@ -255,15 +255,15 @@ fn a12_a_line_longer_than_the_memory_is_named_with_its_place() {
 }
 
 #[test]
-fn a_line_from_a_pipe_longer_than_the_memory_is_named_with_its_place() {
+fn a_line_from_a_pipe_longer_than_the_memory_is_named_with_its_location() {
     let _shared = beside_others();
-    let place = Place::new();
-    let other = place.file("other", "b\n");
+    let sandbox = Sandbox::new();
+    let other = sandbox.file("other", "b\n");
     for strategy in EXACT {
-        let pipe = place.fifo("pipe", [&b"a\nb\n"[..], &vec![b'x'; 32 << 20]].concat());
+        let pipe = sandbox.fifo("pipe", [&b"a\nb\n"[..], &vec![b'x'; 32 << 20]].concat());
         let options = Options {
             strategy,
-            ..place.options()
+            ..sandbox.options()
         };
         let asked = from_here(&options).memory_bytes.unwrap();
         let error = refused(&[pipe.clone(), other.clone()], &options);
@@ -281,15 +281,15 @@ fn a_line_from_a_pipe_longer_than_the_memory_is_named_with_its_place() {
 #[test]
 fn a_sieve_with_few_bits_filters_its_survivors_and_only_where_that_saves_something() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let options = Options {
         strategy: Some(Strategy::Sieve),
         bits_per_key: Some(4.0),
         always_spill: true,
-        ..place.options()
+        ..sandbox.options()
     };
     let filtered = |second: std::ops::Range<u32>| {
-        let paths = place.files(&[numbered(0..200_000, 40), numbered(second, 40)]);
+        let paths = sandbox.files(&[numbered(0..200_000, 40), numbered(second, 40)]);
         let (_, stats) = run(&paths, &options).unwrap();
         let names = stats.phases.iter().map(|phase| phase.name.clone());
         let survivors = names.filter(|name| name.starts_with("filter survivors"));

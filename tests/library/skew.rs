@@ -9,22 +9,22 @@ use outset::hash::HashKey;
 use outset::{LineFormat, Options, Stats, Strategy};
 
 use crate::oracle::{Lines, common};
-use crate::util::{EXACT, MIB, Place, assert_same, beside_others, numbered, run};
+use crate::util::{EXACT, MIB, Sandbox, assert_same, beside_others, numbered, run};
 
 /// One bucket, partition, little memory.
-fn one_bucket(place: &Place, hash_key: HashKey) -> Options {
+fn one_bucket(sandbox: &Sandbox, hash_key: HashKey) -> Options {
     Options {
         strategy: Some(Strategy::Partition),
         buckets: Some(1),
         hash_key,
-        ..place.options()
+        ..sandbox.options()
     }
 }
 
 /// Runs and compares with the oracle.
-fn check(place: &Place, contents: &[Vec<u8>], options: &Options) -> Stats {
+fn check(sandbox: &Sandbox, contents: &[Vec<u8>], options: &Options) -> Stats {
     check_files(
-        &place.files(contents),
+        &sandbox.files(contents),
         &common(contents, LineFormat::default()),
         options,
     )
@@ -45,14 +45,14 @@ fn large_pair() -> [Vec<u8>; 2] {
 #[test]
 fn h3_a_bucket_that_does_not_fit_is_split() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let contents = large_pair();
     let expected = common(&contents, LineFormat::default());
-    let files = place.files(&contents);
+    let files = sandbox.files(&contents);
     for threads in [1, 2] {
         let options = Options {
             threads: Some(threads),
-            ..one_bucket(&place, HashKey::Random)
+            ..one_bucket(&sandbox, HashKey::Random)
         };
         let stats = check_files(&files, &expected, &options);
         assert!(stats.buckets.split > 0, "{:?}", stats.buckets);
@@ -75,12 +75,12 @@ fn h3_any_number_of_split_levels_that_divide_nothing_is_skipped() {
 
 fn split_levels(numbers: &[u32]) {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let contents = large_pair();
     let expected = common(&contents, LineFormat::default());
-    let files = place.files(&contents);
+    let files = sandbox.files(&contents);
     for &levels in numbers {
-        let options = one_bucket(&place, HashKey::OneBucket { levels });
+        let options = one_bucket(&sandbox, HashKey::OneBucket { levels });
         let stats = check_files(&files, &expected, &options);
         assert!(stats.buckets.split > 0, "{:?}", stats.buckets);
         assert_eq!(stats.buckets.levels, levels + 1);
@@ -89,7 +89,7 @@ fn split_levels(numbers: &[u32]) {
     let options = Options {
         buckets: Some(7),
         always_spill: true,
-        ..one_bucket(&place, HashKey::OneBucket { levels: 2 })
+        ..one_bucket(&sandbox, HashKey::OneBucket { levels: 2 })
     };
     assert_eq!(
         check_files(&files, &expected, &options)
@@ -103,13 +103,13 @@ fn split_levels(numbers: &[u32]) {
 #[ignore = "slow: close to a second"]
 fn a_split_bucket_of_three_inputs_keeps_what_all_have() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let [first, second] = large_pair();
     let third = [numbered(150_000..350_000, 100), numbered(0..50, 100)].concat();
     let stats = check(
-        &place,
+        &sandbox,
         &[first, second, third],
-        &one_bucket(&place, HashKey::Random),
+        &one_bucket(&sandbox, HashKey::Random),
     );
     assert!(stats.buckets.split > 0);
 }
@@ -117,12 +117,16 @@ fn a_split_bucket_of_three_inputs_keeps_what_all_have() {
 #[test]
 fn a_split_bucket_of_one_input_keeps_its_distinct_lines() {
     let _shared = beside_others();
-    let place = Place::new();
-    let file = place.file(
+    let sandbox = Sandbox::new();
+    let file = sandbox.file(
         "file",
         [numbered(0..150_000, 100), numbered(100_000..150_000, 100)].concat(),
     );
-    let (found, stats) = run(&[file.clone(), file], &one_bucket(&place, HashKey::Random)).unwrap();
+    let (found, stats) = run(
+        &[file.clone(), file],
+        &one_bucket(&sandbox, HashKey::Random),
+    )
+    .unwrap();
     assert_eq!(found.len(), 150_000);
     assert!(stats.buckets.split > 0);
 }
@@ -130,7 +134,7 @@ fn a_split_bucket_of_one_input_keeps_its_distinct_lines() {
 #[test]
 fn h1_a_hot_line_is_no_reason_to_split() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let hot = b"the same line all over again, ninety-nine times out of a hundred".to_vec();
     let content = |cold: std::ops::Range<u32>| {
         let mut bytes = Vec::new();
@@ -149,7 +153,7 @@ fn h1_a_hot_line_is_no_reason_to_split() {
         HashKey::OneBucket { levels: 8 },
         HashKey::Constant,
     ] {
-        let stats = check(&place, &contents, &one_bucket(&place, hash_key));
+        let stats = check(&sandbox, &contents, &one_bucket(&sandbox, hash_key));
         assert_eq!((stats.buckets.split, stats.inputs[0].lines), (0, 400_000));
         assert_eq!(stats.output.lines, 2001);
     }
@@ -170,7 +174,7 @@ fn h2_ten_hot_lines_and_steeper_frequencies_need_no_deep_splits() {
 /// Runs the first `pairs` of three pairs of inputs.
 fn skewed(pairs: usize) {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let hot = |count: u32, shift: u32| {
         let mut bytes = numbered(shift..shift + count / 10, 60);
         for number in 0..count {
@@ -196,17 +200,17 @@ fn skewed(pairs: usize) {
     ];
     for contents in contents.into_iter().take(pairs) {
         let expected = common(&contents, LineFormat::default());
-        let files = place.files(&contents);
+        let files = sandbox.files(&contents);
         for strategy in EXACT {
             let options = Options {
                 strategy,
                 memory_bytes: Some(64 * MIB),
-                ..place.options()
+                ..sandbox.options()
             };
             let stats = check_files(&files, &expected, &options);
             assert!(stats.buckets.levels <= 2, "{:?}", stats.buckets);
         }
-        let stats = check_files(&files, &expected, &one_bucket(&place, HashKey::Random));
+        let stats = check_files(&files, &expected, &one_bucket(&sandbox, HashKey::Random));
         assert!(stats.buckets.levels <= 2, "{:?}", stats.buckets);
     }
 }
@@ -225,15 +229,15 @@ fn h3_what_no_level_divides_of_any_number_of_inputs_is_worked_through_in_pieces(
 
 fn in_pieces(numbers: &[usize]) {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     // Repeats far apart: a line of a later piece may have been dealt with in an earlier one.
     let first = [numbered(0..50_000, 500), numbered(0..20_000, 500)].concat();
     let second = [numbered(20_000..80_000, 500), numbered(0..1000, 500)].concat();
     let third = numbered(500..100_000, 500);
     let contents = [first, second, third];
-    let options = one_bucket(&place, HashKey::OneBucket { levels: 8 });
+    let options = one_bucket(&sandbox, HashKey::OneBucket { levels: 8 });
     for &inputs in numbers {
-        let stats = check(&place, &contents[..inputs], &options);
+        let stats = check(&sandbox, &contents[..inputs], &options);
         assert_eq!(stats.buckets.split, 0);
         // Several pieces: all inputs were read from disk more than once.
         assert!(
@@ -247,10 +251,10 @@ fn in_pieces(numbers: &[usize]) {
 #[test]
 fn the_distinct_lines_of_one_input_come_once_from_many_pieces() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let content = [numbered(0..40_000, 500), numbered(0..40_000, 500)].concat();
-    let file = place.file("file", content);
-    let options = one_bucket(&place, HashKey::OneBucket { levels: 8 });
+    let file = sandbox.file("file", content);
+    let options = one_bucket(&sandbox, HashKey::OneBucket { levels: 8 });
     let (found, stats) = run(&[file.clone(), file], &options).unwrap();
     assert_eq!((found.len(), stats.buckets.split), (40_000, 0));
 }
@@ -259,16 +263,16 @@ fn the_distinct_lines_of_one_input_come_once_from_many_pieces() {
 #[ignore = "slow: more than a second"]
 fn h4_equal_hashes_with_more_lines_than_fit_are_worked_through_in_pieces() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     // Few and long: equal hashes are told apart by comparing all.
     let first = [numbered(0..800, 30_000), numbered(0..100, 30_000)].concat();
     let second = [numbered(300..1100, 30_000), numbered(0..100, 30_000)].concat();
     for strategy in [Strategy::Partition, Strategy::Sieve] {
         let options = Options {
             strategy: Some(strategy),
-            ..one_bucket(&place, HashKey::Constant)
+            ..one_bucket(&sandbox, HashKey::Constant)
         };
-        let stats = check(&place, &[first.clone(), second.clone()], &options);
+        let stats = check(&sandbox, &[first.clone(), second.clone()], &options);
         assert_eq!(stats.buckets.split, 0);
         assert!(
             stats.temp.read_bytes > stats.temp.written_bytes,
@@ -292,7 +296,7 @@ fn a_long_line_finds_room_beside_a_set_of_any_size() {
 
 fn long_line_beside_a_set(step: usize) {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let long = [vec![b'l'; 1_500_000], b"\n".to_vec()].concat();
     let mut failures = Vec::new();
     // From sets that leave room to sets that are split.
@@ -300,12 +304,12 @@ fn long_line_beside_a_set(step: usize) {
         let first = [numbered(0..lines, 100), long.clone()].concat();
         let second = [numbered(lines / 2..2 * lines, 100), long.clone()].concat();
         let expected = common(&[first.clone(), second.clone()], LineFormat::default());
-        let files = place.files(&[first, second]);
+        let files = sandbox.files(&[first, second]);
         for strategy in [Strategy::Partition, Strategy::Sieve] {
             let options = Options {
                 strategy: Some(strategy),
                 always_spill: true,
-                ..one_bucket(&place, HashKey::Random)
+                ..one_bucket(&sandbox, HashKey::Random)
             };
             match run(&files, &options) {
                 Ok((found, _)) => assert_same(&found, &expected, &(lines, strategy)),
@@ -319,7 +323,7 @@ fn long_line_beside_a_set(step: usize) {
 #[test]
 fn a4_a_long_line_finds_room_beside_a_table_for_many_repeats() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let long = [vec![b'l'; 2_500_000], b"\n".to_vec()].concat();
     let many = vec![b'\n'; 3_000_000];
     let contents = [
@@ -328,9 +332,9 @@ fn a4_a_long_line_finds_room_beside_a_table_for_many_repeats() {
     ];
     let options = Options {
         always_spill: true,
-        ..one_bucket(&place, HashKey::Random)
+        ..one_bucket(&sandbox, HashKey::Random)
     };
-    let stats = check(&place, &contents, &options);
+    let stats = check(&sandbox, &contents, &options);
     assert_eq!(stats.output.lines, 2);
 }
 
@@ -346,13 +350,13 @@ fn h9_the_number_of_buckets_does_not_matter_beyond_memory_to_any_strategy() {
     numbers_of_buckets(|_, _| true);
 }
 
-/// Runs those strategies with those numbers of buckets that are wanted by their places in the lists.
+/// Runs those strategies with those numbers of buckets that are wanted by their indexes in the lists.
 fn numbers_of_buckets(is_wanted: fn(usize, usize) -> bool) {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let contents = large_pair();
     let expected = common(&contents, LineFormat::default());
-    let files = place.files(&contents);
+    let files = sandbox.files(&contents);
     for (strategy_number, strategy) in EXACT.into_iter().enumerate() {
         for (buckets_number, buckets) in [Some(300), Some(7)].into_iter().enumerate() {
             if !is_wanted(strategy_number, buckets_number) {
@@ -367,7 +371,7 @@ fn numbers_of_buckets(is_wanted: fn(usize, usize) -> bool) {
                 strategy,
                 buckets,
                 memory_bytes: Some(memory_bytes),
-                ..place.options()
+                ..sandbox.options()
             };
             let stats = check_files(&files, &expected, &options);
             assert!(
@@ -382,20 +386,20 @@ fn numbers_of_buckets(is_wanted: fn(usize, usize) -> bool) {
 #[test]
 fn h1_a_hot_line_is_spilled_a_few_times_and_counts_as_passed() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let hot = b"the hot line\n".repeat(300_000);
     let contents = [
         [numbered(0..50_000, 60), hot.clone()].concat(),
         [hot, numbered(40_000..90_000, 60)].concat(),
     ];
     let expected = common(&contents, LineFormat::default());
-    let files = place.files(&contents);
+    let files = sandbox.files(&contents);
     for strategy in EXACT {
         let options = Options {
             strategy,
             always_spill: true,
             memory_bytes: Some(64 * MIB),
-            ..place.options()
+            ..sandbox.options()
         };
         let stats = check_files(&files, &expected, &options);
         let other_lines = 100_000 * 64;
@@ -408,7 +412,7 @@ fn h1_a_hot_line_is_spilled_a_few_times_and_counts_as_passed() {
     let approximate = Options {
         strategy: Some(Strategy::Bloom),
         bits_per_key: Some(0.6),
-        ..place.options()
+        ..sandbox.options()
     };
     let (found, stats) = run(&files, &approximate).unwrap();
     let false_lines = found.len() - expected.len();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use outset::plan::{Plan, PlannedPhase};
 use outset::{Label, Observer, Options, Order, Selection, Source, Strategy, select};
 
-use crate::util::{MIB, Place, alone, from_here};
+use crate::util::{MIB, Sandbox, alone, from_here};
 
 /// The phase that a run may leave out.
 const SURVIVORS: &str = "filter survivors";
@@ -94,9 +94,9 @@ fn compare(paths: &[PathBuf], selection: Selection, options: &Options) -> Option
     // A strategy that cannot do it says so.
     let stats = select(&sources, selection, &from_here(&observed), &mut sink);
     let stats = stats.inspect_err(|error| eprintln!("{error}")).ok()?;
-    let place = format!("{selection:?} {:?} {}", options.strategy, paths.len());
+    let run = format!("{selection:?} {:?} {}", options.strategy, paths.len());
     comparing.with(|state| {
-        assert!(state.wrong.is_empty(), "{place}: {:?}", state.wrong);
+        assert!(state.wrong.is_empty(), "{run}: {:?}", state.wrong);
         let left: Vec<_> = state
             .ahead
             .iter()
@@ -104,7 +104,7 @@ fn compare(paths: &[PathBuf], selection: Selection, options: &Options) -> Option
             .collect();
         assert!(
             left.is_empty(),
-            "{place}: {left:?} did not come, of {:?}",
+            "{run}: {left:?} did not come, of {:?}",
             stats.phases
         );
         Some((state.right, state.changes))
@@ -137,19 +137,19 @@ fn selections() -> Vec<Selection> {
 }
 
 /// Three files: much is in common, and lines come again.
-fn files(place: &Place, lines: usize) -> Vec<PathBuf> {
+fn files(sandbox: &Sandbox, lines: usize) -> Vec<PathBuf> {
     let text = |step: usize| -> Vec<u8> {
         let lines = (0..lines).map(|number| format!("{}\n", number / 2 * step));
         lines.flat_map(String::into_bytes).collect()
     };
-    place.files(&[text(2), text(3), text(5)])
+    sandbox.files(&[text(2), text(3), text(5)])
 }
 
 #[test]
 fn the_phases_of_a_run_are_those_that_were_announced() {
     let _alone = alone();
-    let place = Place::new();
-    let files = files(&place, 3000);
+    let sandbox = Sandbox::new();
+    let files = files(&sandbox, 3000);
     // The last three are the runs whose plans once told other phases: a file that is given twice.
     let given: [&[usize]; 6] = [
         &[0],
@@ -167,7 +167,7 @@ fn the_phases_of_a_run_are_those_that_were_announced() {
                 let options = Options {
                     strategy,
                     always_spill: true,
-                    ..place.options()
+                    ..sandbox.options()
                 };
                 let found = compare(&paths, selection, &options);
                 right += found.map_or(0, |(right, _)| right);
@@ -184,7 +184,7 @@ fn the_phases_of_a_run_are_those_that_were_announced() {
 #[test]
 fn phases_that_a_run_puts_in_the_place_of_its_plans_are_announced() {
     let _alone = alone();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let text = |lines: std::ops::Range<u64>, often: usize| -> Vec<u8> {
         let lines = lines.flat_map(|number| format!("{number:050}\n").into_bytes());
         lines.collect::<Vec<u8>>().repeat(often)
@@ -192,16 +192,16 @@ fn phases_that_a_run_puts_in_the_place_of_its_plans_are_announced() {
     let options = |strategy| Options {
         strategy,
         memory_bytes: Some(16 * MIB),
-        ..place.options()
+        ..sandbox.options()
     };
     let common = Selection::intersection();
     // Nearly all of the second file passes: everything is spilled.
-    let paths = place.files(&[text(0..200_000, 1), text(0..200_000, 1)]);
+    let paths = sandbox.files(&[text(0..200_000, 1), text(0..200_000, 1)]);
     let found = compare(&paths, common, &options(Some(Strategy::Sieve)));
     assert!(found.is_some_and(|(_, changes)| changes > 0), "{found:?}");
     // Lines come so often that those of the second file fit as a set; beside a pipe the plan did not count on that.
-    let mut paths = place.files(&[text(0..6_000, 50), text(3_000..9_000, 60)]);
-    paths.push(place.fifo("pipe", text(1_000..8_000, 2)));
+    let mut paths = sandbox.files(&[text(0..6_000, 50), text(3_000..9_000, 60)]);
+    paths.push(sandbox.fifo("pipe", text(1_000..8_000, 2)));
     let found = compare(&paths, common, &options(None));
     assert!(found.is_some_and(|(_, changes)| changes > 0), "{found:?}");
 }

@@ -13,19 +13,19 @@ use outset::{
     Syntax, collect,
 };
 
-use crate::util::{Place, beside_others};
+use crate::util::{Sandbox, beside_others};
 
 fn numbers(range: std::ops::Range<u32>) -> Vec<u8> {
     let lines = range.map(|number| format!("{number:07}\n"));
     lines.collect::<Vec<_>>().concat().into_bytes()
 }
 
-fn options(place: &Place) -> Options {
+fn options(sandbox: &Sandbox) -> Options {
     Options {
         memory_bytes: Some(64 << 20),
         // Other tests of the process do not count.
         resident_bytes: Some(8 << 20),
-        temp_dirs: vec![place.temp()],
+        temp_dirs: vec![sandbox.temp()],
         ..Options::default()
     }
 }
@@ -38,8 +38,8 @@ fn lines(range: std::ops::Range<u32>) -> BTreeSet<Vec<u8>> {
 
 #[test]
 fn n1_readers_are_inputs_like_pipes_by_every_strategy() {
-    let (_others, place) = (beside_others(), Place::new());
-    let path = place.file("b", numbers(30_000..90_000));
+    let (_others, sandbox) = (beside_others(), Sandbox::new());
+    let path = sandbox.file("b", numbers(30_000..90_000));
     for strategy in [
         None,
         Some(Strategy::Memory),
@@ -52,7 +52,7 @@ fn n1_readers_are_inputs_like_pipes_by_every_strategy() {
         ] {
             let options = Options {
                 strategy,
-                ..options(&place)
+                ..options(&sandbox)
             };
             let reader = || Source::from(Reader::new("memory", Cursor::new(stored.clone())));
             let inputs = [reader(), Source::from(&path)];
@@ -76,7 +76,7 @@ fn n1_readers_are_inputs_like_pipes_by_every_strategy() {
     };
     let options = Options {
         keys: Some(keys),
-        ..options(&place)
+        ..options(&sandbox)
     };
     let reader = Source::from(Reader::new("records", &header[..]));
     let mut found = collect(&[reader], Selection::union().of_records(), &options).unwrap();
@@ -102,15 +102,15 @@ impl Read for Failing {
 
 #[test]
 fn n1_a_reader_that_fails_or_panics_fails_the_run() {
-    let (_others, place) = (beside_others(), Place::new());
-    let path = place.file("b", numbers(0..10));
+    let (_others, sandbox) = (beside_others(), Sandbox::new());
+    let path = sandbox.file("b", numbers(0..10));
     for panics in [false, true] {
         for bytes in [0, 100, 300_000] {
             for strategy in [None, Some(Strategy::Partition), Some(Strategy::Sieve)] {
                 for swaps in [false, true] {
                     let options = Options {
                         strategy,
-                        ..options(&place)
+                        ..options(&sandbox)
                     };
                     let content = numbers(0..bytes / 8);
                     let reader = Reader::new("network", Failing(Cursor::new(content), panics));
@@ -129,13 +129,13 @@ fn n1_a_reader_that_fails_or_panics_fails_the_run() {
 
 #[test]
 fn n1_a_reader_is_read_once() {
-    let (_others, place) = (beside_others(), Place::new());
+    let (_others, sandbox) = (beside_others(), Sandbox::new());
     let reader = Reader::new("once", &b"a\n"[..]);
     let source = Source::from(reader);
     let twice = [source.clone(), source.clone()];
-    let error = collect(&twice, Selection::union(), &options(&place)).unwrap_err();
+    let error = collect(&twice, Selection::union(), &options(&sandbox)).unwrap_err();
     assert!(matches!(error, Error::Usage { .. }), "{error}");
-    let error = collect(&[source], Selection::union(), &options(&place)).unwrap_err();
+    let error = collect(&[source], Selection::union(), &options(&sandbox)).unwrap_err();
     assert!(error.to_string().contains("read already"), "{error}");
 }
 
@@ -153,45 +153,49 @@ impl Read for Endless {
 
 #[test]
 fn n2_lines_come_one_by_one_and_the_statistics_behind_them() {
-    let (_others, place) = (beside_others(), Place::new());
+    let (_others, sandbox) = (beside_others(), Sandbox::new());
     let (a, b) = (
-        place.file("a", numbers(0..60_000)),
-        place.file("b", numbers(30_000..90_000)),
+        sandbox.file("a", numbers(0..60_000)),
+        sandbox.file("b", numbers(30_000..90_000)),
     );
     let inputs = vec![Source::from(&a), Source::from(&b)];
-    let mut results = Results::of(inputs.clone(), Selection::union(), options(&place));
+    let mut results = Results::of(inputs.clone(), Selection::union(), options(&sandbox));
     assert!(results.stats().is_none());
     let found: Result<BTreeSet<Vec<u8>>, Error> = results.by_ref().collect();
     assert_eq!(found.unwrap(), lines(0..90_000));
     assert_eq!(results.stats().unwrap().output.lines, 90_000);
     assert!(results.next().is_none());
     // What is wrong is the last that comes.
-    let missing = vec![Source::from(&a), Source::from(place.path("nothing"))];
-    let mut results = Results::of(missing, Selection::union(), options(&place));
+    let missing = vec![Source::from(&a), Source::from(sandbox.path("nothing"))];
+    let mut results = Results::of(missing, Selection::union(), options(&sandbox));
     assert!(matches!(results.next(), Some(Err(Error::Input { .. }))));
     assert!(results.next().is_none() && results.stats().is_none());
 }
 
 #[test]
 fn n2_results_that_are_dropped_stop_their_run_and_leave_nothing() {
-    let (_others, place) = (beside_others(), Place::new());
+    let (_others, sandbox) = (beside_others(), Sandbox::new());
     let count = Arc::new(AtomicU64::new(0));
     for strategy in [Strategy::Partition, Strategy::Bloom] {
         let options = Options {
             strategy: Some(strategy),
             interrupt: Interrupt::new(),
-            ..options(&place)
+            ..options(&sandbox)
         };
         let endless = Source::from(Reader::new("endless", Endless(count.clone())));
         let results = Results::of(vec![endless], Selection::union(), options);
         std::thread::sleep(Duration::from_millis(20));
         drop(results);
-        assert_eq!(fs::read_dir(place.temp()).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(sandbox.temp()).unwrap().count(), 0);
     }
     // A caller that takes a few lines of many.
-    let a = place.file("a", numbers(0..300_000));
-    let mut results = Results::of(vec![Source::from(&a)], Selection::union(), options(&place));
+    let a = sandbox.file("a", numbers(0..300_000));
+    let mut results = Results::of(
+        vec![Source::from(&a)],
+        Selection::union(),
+        options(&sandbox),
+    );
     assert!(results.next().unwrap().is_ok());
     drop(results);
-    assert_eq!(fs::read_dir(place.temp()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(sandbox.temp()).unwrap().count(), 0);
 }

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::oracle::{Lines, distinct, selected};
 use crate::util::{
-    EXACT, MIB, Place, alone, assert_same, beside_others, peak_of, resident_bytes, run, run_into,
+    EXACT, MIB, Sandbox, alone, assert_same, beside_others, peak_of, resident_bytes, run, run_into,
     run_to_select,
 };
 
@@ -184,7 +184,7 @@ fn recorded_answers<const N: usize>(
     is_wanted: impl Fn(&Row) -> bool,
 ) {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (row, settings) in rows()
         .unwrap_or_default()
         .iter()
@@ -202,7 +202,7 @@ fn recorded_answers<const N: usize>(
                     strategy,
                     memory_bytes: Some(memory * MIB),
                     threads: Some(threads),
-                    ..place.options()
+                    ..sandbox.options()
                 };
                 let lines = check(row, &options);
                 assert!(
@@ -230,7 +230,7 @@ fn a19_compressed_files_give_the_recorded_answers_of_all_files() {
 /// Each row from compressed files: from those of the data as they came, which are gzip, and from all formats by turns.
 fn compressed_answers(is_wanted: impl Fn(&Row) -> bool) {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let rows = rows().unwrap_or_default();
     let mut formats = Compression::ALL.into_iter().cycle();
     for (row, strategy) in rows
@@ -241,7 +241,7 @@ fn compressed_answers(is_wanted: impl Fn(&Row) -> bool) {
         let options = Options {
             strategy,
             memory_bytes: Some(256 * MIB),
-            ..place.options()
+            ..sandbox.options()
         };
         let packed = |path: &PathBuf| {
             let name = path.file_name().unwrap().to_str().unwrap();
@@ -249,7 +249,7 @@ fn compressed_answers(is_wanted: impl Fn(&Row) -> bool) {
         };
         let mut compressed = |path: &PathBuf| {
             let (format, text) = (formats.next().unwrap(), fs::read(path).unwrap());
-            place.file(
+            sandbox.file(
                 path.file_name().unwrap().to_str().unwrap(),
                 format.compress(&text).unwrap(),
             )
@@ -303,7 +303,7 @@ fn l1_other_operations_on_files_of_all_kinds_give_what_sorting_gives() {
 
 fn other_operations(wanted: &[&str]) {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let rows = rows().unwrap_or_default();
     let is_wanted = |row: &&Row| wanted.iter().any(|group| row.group.starts_with(group));
     for row in rows.iter().filter(is_wanted) {
@@ -319,7 +319,7 @@ fn other_operations(wanted: &[&str]) {
                 let options = Options {
                     strategy: Some(strategy),
                     always_spill: true,
-                    ..place.options()
+                    ..sandbox.options()
                 };
                 let (lines, stats) = run_to_select(selection, &row.files, &options).unwrap();
                 let context = format!("{name} of {} by {strategy}", row.group);
@@ -334,7 +334,7 @@ fn other_operations(wanted: &[&str]) {
             }
             let options = Options {
                 strategy: None,
-                ..place.options()
+                ..sandbox.options()
             };
             let (lines, _) = run_to_select(selection, &row.files, &options).unwrap();
             assert_same(&lines, &expected, &format!("{name} of {}", row.group));
@@ -345,7 +345,7 @@ fn other_operations(wanted: &[&str]) {
 #[test]
 fn stripping_carriage_returns_gives_the_recorded_answer() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let trap = rows()
         .unwrap_or_default()
         .into_iter()
@@ -367,7 +367,7 @@ fn stripping_carriage_returns_gives_the_recorded_answer() {
                     &Options {
                         strategy,
                         format,
-                        ..place.options()
+                        ..sandbox.options()
                     }
                 )
                 .is_some()
@@ -380,7 +380,7 @@ fn stripping_carriage_returns_gives_the_recorded_answer() {
 #[ignore = "slow: more than a second"]
 fn addresses_as_keys_give_the_recorded_answers() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     // The other lists of addresses have empty lines, which are none.
     let pure = rows()
         .unwrap_or_default()
@@ -394,7 +394,7 @@ fn addresses_as_keys_give_the_recorded_answers() {
                     strategy,
                     key_type: KeyType::Ipv4,
                     memory_bytes: Some(memory * MIB),
-                    ..place.options()
+                    ..sandbox.options()
                 };
                 assert!(check(&row, &options).is_some(), "{memory} MiB");
             }
@@ -406,7 +406,7 @@ fn addresses_as_keys_give_the_recorded_answers() {
 #[ignore = "slow: every file under three filters"]
 fn bloom_adds_no_more_lines_than_predicted() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     // Rows in a row often end with the same file.
     let mut last = (PathBuf::new(), Lines::new());
     for row in rows().unwrap_or_default() {
@@ -414,7 +414,7 @@ fn bloom_adds_no_more_lines_than_predicted() {
             &row,
             &Options {
                 memory_bytes: Some(64 * MIB),
-                ..place.options()
+                ..sandbox.options()
             },
         )
         .unwrap();
@@ -431,7 +431,7 @@ fn bloom_adds_no_more_lines_than_predicted() {
                 strategy: Some(Strategy::Bloom),
                 bits_per_key: Some(bits_per_key),
                 memory_bytes: Some(64 * MIB),
-                ..place.options()
+                ..sandbox.options()
             };
             let (found, stats) = run(&row.files, &options).unwrap();
             let context = format!("{} with {bits_per_key} bits a key", row.group);
@@ -483,7 +483,7 @@ fn the_process_stays_within_the_memory_it_was_given() {
 
 fn stays_within(mebibytes: &[u64], strategies: &[Option<Strategy>]) {
     let _alone = alone();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let rows = rows().unwrap_or_default();
     for row in rows.iter().filter(|row| row.group == "P04-repo-3way") {
         for &memory in mebibytes {
@@ -492,7 +492,7 @@ fn stays_within(mebibytes: &[u64], strategies: &[Option<Strategy>]) {
                     strategy,
                     memory_bytes: Some(memory * MIB),
                     resident_bytes: Some(resident_bytes()),
-                    ..place.options()
+                    ..sandbox.options()
                 };
                 // Only counted: what the test collects would count against the limit.
                 let mut lines = 0;

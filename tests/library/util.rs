@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use differential::place::quick_directory;
+use differential::sandbox::quick_directory;
 use outset::{Options, Result, Selection, Source, Stats, Strategy, select};
 use tempfile::TempDir;
 
@@ -42,11 +42,11 @@ pub(crate) fn beside_others() -> RwLockReadGuard<'static, ()> {
 }
 
 /// A temporary directory with room for inputs, and an empty one in it for spill.
-pub(crate) struct Place {
+pub(crate) struct Sandbox {
     directory: TempDir,
 }
 
-impl Place {
+impl Sandbox {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir_in(quick_directory()).unwrap();
         fs::create_dir(directory.path().join("temp")).unwrap();

@@ -284,7 +284,7 @@ fn a_seed_means_the_same_bytes_in_every_version() {
 fn common_lines_lie_scattered_and_in_another_order_in_each_file() {
     let run = run(&small(Workload::Urls, 10_000), 2);
     let common = intersection(&run, false);
-    let places = |file: &[u8]| -> Vec<(usize, Vec<u8>)> {
+    let positions = |file: &[u8]| -> Vec<(usize, Vec<u8>)> {
         let lines = lines_of(file, run.manifest.options.terminator)
             .into_iter()
             .map(<[u8]>::to_vec);
@@ -293,9 +293,12 @@ fn common_lines_lie_scattered_and_in_another_order_in_each_file() {
             .filter(|(_, line)| common.contains(line))
             .collect()
     };
-    let (a, b) = (places(&run.files[0]), places(&run.files[1]));
+    let (a, b) = (positions(&run.files[0]), positions(&run.files[1]));
     for tenth in 0..10 {
-        let inside = a.iter().filter(|(place, _)| place / 1000 == tenth).count();
+        let inside = a
+            .iter()
+            .filter(|(position, _)| position / 1000 == tenth)
+            .count();
         assert!(
             (60..140).contains(&inside),
             "{inside} common lines in part {tenth}"

@@ -17,12 +17,12 @@ use outset::compare::{Comparer, Comparison, Plans, Point};
 use outset::{CountSink, Interrupt, Result, Sink, Source, WriteSink};
 
 pub(crate) use self::arguments::CompareArguments;
-pub(crate) use self::report::Report;
+pub(crate) use self::report::ComparisonReport;
 use super::outputs::{Claims, Outputs, ResultFile};
 use super::print::print;
 use super::progress::Reporter;
 use super::settings::plan_as_typed;
-use super::sides::Purpose;
+use super::sides::SidesPurpose;
 
 /// Memory limits that rates are predicted for, for the curve in the page.
 const PREDICTED: u32 = 24;
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
     if let Some(sweep) = &arguments.sweep {
         sweep.check(&options)?;
     }
-    let purpose = Purpose {
+    let purpose = SidesPurpose {
         least: 2,
         lacks_output: false,
     };
@@ -52,12 +52,12 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
     let (plans, predicted) = if outputs.has_page() {
         outlook(&comparer, &points)?
     } else {
-        Outlook::default()
+        SweepOutlook::default()
     };
     let terminator = options.format.terminator;
     let found = compare_all(&mut comparer, &points, terminator, &outputs, &reporter)?;
     reporter.finish();
-    let report = Report::new(&found, arguments.sweep.is_some());
+    let report = ComparisonReport::new(&found, arguments.sweep.is_some());
     let filled = outputs.fill_stats(&report).and_then(|()| {
         outputs
             .fill_page(|page, origin| page.fill_comparison(&report, (&plans, &predicted), origin))
@@ -98,11 +98,11 @@ fn compare_all(
 }
 
 /// The plans of points, and memory limits with the rates that are predicted for them.
-type Outlook = (Vec<Plans>, Vec<(u64, f64)>);
+type SweepOutlook = (Vec<Plans>, Vec<(u64, f64)>);
 
 /// Returns the plans of all points, and the rates that are predicted for memory limits around theirs, by ratio, with
 /// the limits in bytes. Limits under which nothing runs are left out.
-fn outlook(comparer: &Comparer<'_>, points: &[Point]) -> Result<Outlook> {
+fn outlook(comparer: &Comparer<'_>, points: &[Point]) -> Result<SweepOutlook> {
     let plans = points.iter().map(|&point| comparer.plans(point));
     let typed = |plans: Plans| Plans {
         exact: plan_as_typed(plans.exact),

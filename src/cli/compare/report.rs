@@ -10,7 +10,7 @@ use super::table;
 /// The JSON report: the comparison, or the points of a sweep.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(crate) enum Report<'a> {
+pub(crate) enum ComparisonReport<'a> {
     One(&'a Comparison),
     Sweep {
         version: &'static str,
@@ -19,7 +19,7 @@ pub(crate) enum Report<'a> {
     },
 }
 
-impl<'a> Report<'a> {
+impl<'a> ComparisonReport<'a> {
     /// Makes the report of `points`; one that is not of a sweep stands for itself.
     pub(crate) fn new(points: &'a [Comparison], is_sweep: bool) -> Self {
         match points {

@@ -16,7 +16,7 @@ use super::escaping::visible;
 use super::outputs::Claims;
 use super::print::{json, print};
 use super::progress::Reporter;
-use super::sides::Purpose;
+use super::sides::SidesPurpose;
 use crate::cli::numbers::{self, counted, grouped};
 
 /// Fewer common lines in the sample than this are a faint sign.
@@ -24,7 +24,7 @@ const FEW: u64 = 10;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Result<()> {
-    let purpose = Purpose {
+    let purpose = SidesPurpose {
         least: 2,
         lacks_output: false,
     };

@@ -25,7 +25,7 @@ const MEMORY: u64 = 4 << 20;
 /// The report that is printed.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-struct Report {
+struct FilterReport {
     #[serde(flatten)]
     filter: FilterStats,
     /// Lines that the filter was laid out for.
@@ -72,9 +72,9 @@ pub(crate) fn run(arguments: &InfoArguments, _interrupt: &Interrupt) -> Result<(
     Ok(())
 }
 
-fn report(stored: &StoredFilter, occupancy: &Occupancy) -> Report {
+fn report(stored: &StoredFilter, occupancy: &Occupancy) -> FilterReport {
     let (shape, rules) = (stored.shape(), stored.rules());
-    Report {
+    FilterReport {
         filter: FilterStats::of(shape, stored.keys(), occupancy),
         planned_keys: rules.planned_keys,
         planned_fpr: shape.predicted_fpr(rules.planned_keys.max(1)),
@@ -93,7 +93,7 @@ fn report(stored: &StoredFilter, occupancy: &Occupancy) -> Report {
     }
 }
 
-fn describe(report: &Report, name: &str) -> String {
+fn describe(report: &FilterReport, name: &str) -> String {
     let filter = &report.filter;
     let mut lines = vec![
         format!(
@@ -149,7 +149,7 @@ fn describe(report: &Report, name: &str) -> String {
 }
 
 /// Describes how keys are made, where that is not the whole line as it is.
-fn describe_keys(report: &Report) -> Option<String> {
+fn describe_keys(report: &FilterReport) -> Option<String> {
     let of_fields = match (report.key_fields, &report.key_format) {
         (0, _) => None,
         (1, _) => Some("are one field of a record (--key)".to_owned()),
@@ -166,7 +166,7 @@ fn describe_keys(report: &Report) -> Option<String> {
     (!said.is_empty()).then(|| format!("  keys {}", said.join("; ")))
 }
 
-fn describe_lines(report: &Report) -> String {
+fn describe_lines(report: &FilterReport) -> String {
     let (keys, planned) = (report.filter.keys, report.planned_keys);
     if report.collision_chance.is_some() {
         return format!("  {keys} distinct lines; sized for {planned}");

@@ -137,8 +137,8 @@ impl Claims {
                 return None;
             };
             self.sides.iter().find_map(|(files, ids)| {
-                let place = ids.iter().position(|other| *other == Some(id))?;
-                files.paths().get(place)
+                let index = ids.iter().position(|other| *other == Some(id))?;
+                files.paths().get(index)
             })
         });
         found.map_or(Ok(()), |input| Err(output.refused_as_input(input)))

@@ -16,12 +16,12 @@ use super::options::missing_temp_dirs;
 use super::outputs::Claims;
 use super::progress::Reporter;
 use super::screen::warn;
-use super::sides::Purpose;
+use super::sides::SidesPurpose;
 use super::summary::summary;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Result<()> {
-    let purpose = Purpose {
+    let purpose = SidesPurpose {
         least: 1,
         lacks_output: arguments.output.is_none(),
     };

@@ -14,13 +14,13 @@ use super::print::{json, print};
 use super::progress::Reporter;
 use super::screen::warn;
 use super::settings::{as_typed, plan_as_typed};
-use super::sides::Purpose;
+use super::sides::SidesPurpose;
 use crate::cli::numbers;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
     let selection = arguments.selection()?;
-    let purpose = Purpose {
+    let purpose = SidesPurpose {
         least: match arguments.filters.filter {
             Some(_) => 1,
             None => selection.least_sides(),
@@ -180,10 +180,10 @@ pub(super) fn describe(plan: &Plan) -> String {
         let guess = "  the sizes of compressed files are estimated from their first bytes";
         lines.push(guess.to_owned());
     }
-    if plan.known_bytes > 0 {
+    if plan.duplicate_cache_bytes > 0 {
         lines.push(format!(
             "  {} of memory holds lines already spilled, so that their repeats are not spilled again",
-            numbers::bytes(plan.known_bytes)
+            numbers::bytes(plan.duplicate_cache_bytes)
         ));
     }
     lines.extend(plan.ordering.as_ref().map(describe_order));

@@ -20,7 +20,7 @@ use outset::{Notice, Observer};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::options::{TalkArguments, When};
-use super::screen::{self, Kind, warn};
+use super::screen::{self, LineStyle, warn};
 use crate::cli::numbers;
 use line::{bar_text, last_text, phase_summary, plain_text};
 use pace::Pace;
@@ -133,15 +133,15 @@ impl Drop for Reporter {
 }
 
 /// Chooses the form in which progress is shown, if it is.
-fn kind(wishes: &TalkArguments) -> Option<Kind> {
+fn kind(wishes: &TalkArguments) -> Option<LineStyle> {
     // One that does not say what it is understands no control sequences.
     let is_dumb = std::env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb");
     let is_terminal = io::stderr().is_terminal() && !is_dumb;
     match (wishes.progress, is_terminal) {
         (When::Never, _) | (When::Auto, false) => None,
-        (When::Auto, true) => (!wishes.quiet).then_some(Kind::Bar),
-        (When::Always, true) => Some(Kind::Bar),
-        (When::Always, false) => Some(Kind::Plain),
+        (When::Auto, true) => (!wishes.quiet).then_some(LineStyle::Bar),
+        (When::Always, true) => Some(LineStyle::Bar),
+        (When::Always, false) => Some(LineStyle::Plain),
     }
 }
 
@@ -155,10 +155,10 @@ impl Watched {
     }
 
     /// Returns the line for this moment, if anything is going on.
-    fn line(&self, kind: Kind) -> Option<String> {
+    fn line(&self, kind: LineStyle) -> Option<String> {
         let mut story = self.story();
         let Some(phase) = story.phase.as_deref() else {
-            return story.last_phase.clone().filter(|_| kind == Kind::Last);
+            return story.last_phase.clone().filter(|_| kind == LineStyle::Last);
         };
         let name = story.full_name(phase);
         story
@@ -166,9 +166,9 @@ impl Watched {
             .sample(self.bytes.load(Ordering::Relaxed), self.seconds());
         let outlook = story.pace.outlook();
         Some(match kind {
-            Kind::Bar => bar_text(&name, !story.part.is_empty(), &outlook, screen::columns()),
-            Kind::Plain => plain_text(&name, &outlook),
-            Kind::Last => last_text(&name, &outlook),
+            LineStyle::Bar => bar_text(&name, !story.part.is_empty(), &outlook, screen::columns()),
+            LineStyle::Plain => plain_text(&name, &outlook),
+            LineStyle::Last => last_text(&name, &outlook),
         })
     }
 }
@@ -273,11 +273,11 @@ mod tests {
                 story: Mutex::default(),
             }),
         };
-        assert!(reporter.watched.line(Kind::Plain).is_none());
+        assert!(reporter.watched.line(LineStyle::Plain).is_none());
         reporter.expect(vec![100, 200]);
         reporter.part_started("exact");
         reporter.phase_started("spill a", Some(0), Some(100));
-        let line = reporter.watched.line(Kind::Plain);
+        let line = reporter.watched.line(LineStyle::Plain);
         assert_eq!(line, Some("exact: spill a: 0% of 100 B".to_owned()));
         let mut spilled = PhaseStats::default();
         (spilled.name, spilled.seconds, spilled.bytes_read) = ("spill a".into(), 10.0, 100);

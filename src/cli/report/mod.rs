@@ -1,11 +1,11 @@
 //! The report of a run as a page: one HTML file that needs nothing else (`--report`).
 //!
-//! *Owns:* the place of the file and the recording of the run ([`recording`]); the page is made of a
+//! *Owns:* the target of the page and the recording of the run ([`recording`]); the page is made of a
 //! document of all figures ([`figures`]), tables of it ([`tables`]), pictures ([`charts`]), the parts
 //! that all commands have ([`sections`]) and those of each ([`selected`], [`overlaps`], [`comparison`]), in
 //! one frame ([`page`]).
 //!
-//! *Invariants:* the place is opened before the run and filled after it, so a failed run leaves no
+//! *Invariants:* the target is opened before the run and filled after it, so a failed run leaves no
 //! report; the page has all its figures as JSON, and its tables show nothing else; it loads nothing
 //! and runs nothing. *Cost:* while the run goes on that of [`recording`]; after it, when the run's memory
 //! is free again, some 100 KiB; 4 MiB with the longest tables.
@@ -28,7 +28,7 @@ use std::sync::Arc;
 use outset::compare::Plans;
 use outset::{Error, Interrupt, Observer, OutputFile, Overlaps, Result, Stats};
 
-use super::compare::Report;
+use super::compare::ComparisonReport;
 use super::origin::Origin;
 use recording::{Both, Recorded, Recorder};
 
@@ -100,7 +100,7 @@ impl Page {
     /// [`Error::Output`] where the file cannot be written.
     pub(crate) fn fill_comparison(
         &mut self,
-        report: &Report<'_>,
+        report: &ComparisonReport<'_>,
         outlook: (&[Plans], &[(u64, f64)]),
         origin: &Origin,
     ) -> Result<()> {

@@ -20,7 +20,7 @@ use super::options::missing_temp_dirs;
 use super::outputs::{Claims, Outputs, ResultFile, is_table};
 use super::progress::Reporter;
 use super::screen::warn;
-use super::sides::Purpose;
+use super::sides::SidesPurpose;
 use super::signals;
 use super::summary::{label, summary};
 
@@ -29,7 +29,7 @@ pub(crate) fn run(request: Request<'_>, interrupt: &Interrupt) -> Result<()> {
     let set = request.set;
     let reporter = Reporter::new(&set.talk);
     let reporter = Arc::new(reporter.without_notices_if(set.reports_on_stderr()));
-    let purpose = Purpose {
+    let purpose = SidesPurpose {
         least: match request.filters.and_then(|filters| filters.filter.as_ref()) {
             Some(_) => 1,
             None => request.selection.least_sides(),

@@ -22,7 +22,7 @@ use crate::cli::outputs::ResultFile;
 
 /// The name of the phase of copying.
 const COPY: &str = "copy";
-/// Its place among the phases: after all steps of the plan.
+/// Its position among the phases: after all steps of the plan.
 const COPY_STEP: usize = usize::MAX;
 /// Bytes of the numbers that are gathered before they are written.
 const BUFFER_BYTES: usize = 64 << 10;

@@ -93,31 +93,32 @@ fn null() -> Arg {
         .help("Names in the LISTs of --files-from end in NUL, as `find -print0` writes them")
 }
 
-/// Yields the words of an argument with their places on the command line.
-fn placed<'m>(
+/// Yields the words of an argument with their positions on the command line.
+fn positioned<'m>(
     matches: &'m ArgMatches,
     id: &str,
 ) -> impl Iterator<Item = (usize, PathBuf)> + use<'m> {
-    let places = matches.indices_of(id).into_iter().flatten();
+    let positions = matches.indices_of(id).into_iter().flatten();
     let words = matches.get_many::<PathBuf>(id).into_iter().flatten();
-    places.zip(words.cloned())
+    positions.zip(words.cloned())
 }
 
 impl FromArgMatches for InputArguments {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let files = placed(matches, FILES).map(|(place, file)| (place, Side::File(file)));
-        let lists = placed(matches, FILES_FROM).map(|(place, list)| (place, Side::List(list)));
+        let files = positioned(matches, FILES).map(|(position, file)| (position, Side::File(file)));
+        let lists =
+            positioned(matches, FILES_FROM).map(|(position, list)| (position, Side::List(list)));
         let mut sides: Vec<(usize, Side)> = files.chain(lists).collect();
-        let mut words = placed(matches, SIDE);
+        let mut words = positioned(matches, SIDE);
         for side in matches
             .get_occurrences::<PathBuf>(SIDE)
             .into_iter()
             .flatten()
         {
-            let (places, paths): (Vec<usize>, _) = words.by_ref().take(side.count()).unzip();
-            sides.push((places.first().copied().unwrap_or(0), Side::Paths(paths)));
+            let (positions, paths): (Vec<usize>, _) = words.by_ref().take(side.count()).unzip();
+            sides.push((positions.first().copied().unwrap_or(0), Side::Paths(paths)));
         }
-        sides.sort_by_key(|&(place, _)| place);
+        sides.sort_by_key(|&(position, _)| position);
         Ok(Self {
             sides: sides.into_iter().map(|(_, side)| side).collect(),
             null: matches.get_flag(NULL),

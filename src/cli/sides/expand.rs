@@ -111,22 +111,22 @@ fn names_in(directory: &Path, files: &mut Names) -> Result<impl Iterator<Item = 
 #[derive(Default)]
 struct DirectoryNames {
     text: Vec<u8>,
-    /// The place of each in `text`.
-    places: Vec<Range<usize>>,
+    /// The range of each in `text`.
+    ranges: Vec<Range<usize>>,
 }
 
 impl DirectoryNames {
     fn push(&mut self, name: &OsStr) {
         let start = self.text.len();
         self.text.extend_from_slice(name.as_bytes());
-        self.places.push(start..self.text.len());
+        self.ranges.push(start..self.text.len());
     }
 
     fn in_order(self) -> impl Iterator<Item = OsString> {
-        let Self { text, mut places } = self;
-        places.sort_unstable_by(|one, other| text[one.clone()].cmp(&text[other.clone()]));
-        let name = move |place: Range<usize>| OsStr::from_bytes(&text[place]).to_owned();
-        places.into_iter().map(name)
+        let Self { text, mut ranges } = self;
+        ranges.sort_unstable_by(|one, other| text[one.clone()].cmp(&text[other.clone()]));
+        let name = move |range: Range<usize>| OsStr::from_bytes(&text[range]).to_owned();
+        ranges.into_iter().map(name)
     }
 }
 

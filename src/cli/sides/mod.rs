@@ -20,7 +20,7 @@ use self::expand::expand;
 pub(crate) use self::list::List;
 pub(crate) use self::names::Names;
 use self::stdin::{STDIN, check_part};
-pub(crate) use self::words::Purpose;
+pub(crate) use self::words::SidesPurpose;
 use super::options::MachineArguments;
 
 /// Advice where a list cannot be read.

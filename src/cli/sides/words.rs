@@ -21,7 +21,7 @@ const MOST_NAMED: usize = 5;
 
 /// The use that a command makes of its sides.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Purpose {
+pub(crate) struct SidesPurpose {
     /// The fewest sides that it needs.
     pub(crate) least: usize,
     /// True if the command has an option for a file of its result, which was not given.
@@ -44,7 +44,7 @@ impl InputArguments {
     /// # Errors
     /// Those of [`InputArguments::sources`]; [`Error::Usage`] for one side of several words where more sides are
     /// needed; [`Error::Input`] for a FILE that is not there and looks like something else.
-    pub(crate) fn sources_for(&self, purpose: Purpose) -> Result<Vec<Source>> {
+    pub(crate) fn sources_for(&self, purpose: SidesPurpose) -> Result<Vec<Source>> {
         self.check_number(purpose)?;
         self.check_files(purpose)?;
         self.sources()
@@ -64,7 +64,7 @@ impl InputArguments {
     }
 
     /// Refuses one side of several words where the command needs more sides.
-    fn check_number(&self, purpose: Purpose) -> Result<()> {
+    fn check_number(&self, purpose: SidesPurpose) -> Result<()> {
         let [only] = &self.sides[..] else {
             return Ok(());
         };
@@ -82,7 +82,7 @@ impl InputArguments {
     }
 
     /// Refuses FILEs that are not there and look like a pattern, or like the name of a result.
-    fn check_files(&self, purpose: Purpose) -> Result<()> {
+    fn check_files(&self, purpose: SidesPurpose) -> Result<()> {
         for (index, side) in self.sides.iter().enumerate() {
             let Side::File(path) = side else { continue };
             if !is_missing(path) {

@@ -14,7 +14,7 @@ use outset::Result;
 use super::print::{json, print};
 
 pub(crate) use arguments::SizeArguments;
-use report::Report;
+use report::SizeReport;
 use request::Request;
 
 /// Runs the command.
@@ -32,7 +32,7 @@ pub(super) fn text(arguments: &SizeArguments) -> Result<String> {
             figures::describe(&figures)
         }
     } else {
-        let report = Report::new(arguments, Request::new(arguments)?);
+        let report = SizeReport::new(arguments, Request::new(arguments)?);
         if arguments.json {
             json(&report)?
         } else {

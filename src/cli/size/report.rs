@@ -12,7 +12,7 @@ use crate::cli::numbers::{aligned, binary, decimal, grouped, percent, significan
 
 /// The request, and the answer for each kind.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct SizeReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ impl Row {
     }
 }
 
-impl Report {
+impl SizeReport {
     /// Answers a request.
     pub(super) fn new(arguments: &SizeArguments, request: Request) -> Self {
         let asked = arguments.kind();

@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io;
 
 use crate::decode::compressed::bytes_at;
-use crate::decode::compressed::format::{Compression, Front, HEADER_BYTES, recognise};
+use crate::decode::compressed::format::{CompressionFormat, HEADER_BYTES, Signature, recognise};
 
 /// The least bytes of a piece in the file: enough to make up for the line that two of them decode. Tests have
 /// small files.
@@ -76,6 +76,6 @@ pub(super) fn block_bytes(header: &[u8]) -> Option<u64> {
 /// Counts the bytes of the frame of zstd that begins with `header`, and of its size before it.
 fn frame_bytes(header: &[u8]) -> Option<u64> {
     let (size, frame) = header.strip_prefix(&FRAME_SIZE)?.split_first_chunk()?;
-    let is_frame = recognise(frame, false) == Front::Frame(Compression::Zstd);
+    let is_frame = recognise(frame, false) == Signature::Frame(CompressionFormat::Zstd);
     is_frame.then(|| FRAME_SIZE_BYTES as u64 + u64::from(u32::from_le_bytes(*size)))
 }

@@ -21,10 +21,10 @@ use std::path::Path;
 
 use crate::decode::compressed::borders::{FRAME_SIZE, MARKER_BYTES, block_bytes};
 use crate::decode::compressed::format::{
-    Compression, Front, HEADER_BYTES, decoder_bytes, recognise,
+    CompressionFormat, HEADER_BYTES, Signature, decoder_bytes, recognise,
 };
 use crate::decode::compressed::frame::Frame;
-use crate::decode::compressed::source::Source;
+use crate::decode::compressed::source::CompressedSource;
 use crate::decode::compressed::{MOST_UNPLANNED_BYTES, UNPLANNED_SHARE};
 use crate::decode::stream::Filled;
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ const FETCH_AGAIN: &str = "copy or fetch it again, or read it as it is with `dec
 
 /// Decodes a compressed file.
 pub(crate) struct Decoder<'a> {
-    state: State<'a>,
+    state: DecoderState<'a>,
     budget: MemoryBudget,
     /// The memory of the frame, which the next one has too, and its bytes.
     memory: Option<(Reservation, u64)>,
@@ -45,18 +45,18 @@ pub(crate) struct Decoder<'a> {
     /// The data that must still come by what the last frame says.
     missing: Option<&'static str>,
     /// The compression of the frames; `None` before the first.
-    compression: Option<Compression>,
+    compression: Option<CompressionFormat>,
     /// Bytes after the last member of gzip that are no data.
     padding: u64,
     name: &'a Path,
 }
 
-enum State<'a> {
+enum DecoderState<'a> {
     /// Before a frame, or after the last.
-    Between(Source<'a>),
+    Between(CompressedSource<'a>),
     Within(Frame<'a>),
     /// Between the frames that are wanted and others.
-    AtBorder(Source<'a>),
+    AtBorder(CompressedSource<'a>),
     /// At the end, or failed.
     Ended {
         given_bytes: u64,
@@ -65,10 +65,10 @@ enum State<'a> {
 
 impl<'a> Decoder<'a> {
     /// Decodes `source`; its memory comes from `budget`.
-    pub(crate) fn new(source: Source<'a>, budget: &MemoryBudget) -> Self {
+    pub(crate) fn new(source: CompressedSource<'a>, budget: &MemoryBudget) -> Self {
         Self {
             name: source.name(),
-            state: State::Between(source),
+            state: DecoderState::Between(source),
             budget: budget.clone(),
             memory: None,
             border: None,
@@ -91,11 +91,11 @@ impl<'a> Decoder<'a> {
     /// Goes on after the border; false where the file has ended.
     pub(crate) fn cross_border(&mut self) -> bool {
         let given_bytes = self.given_bytes();
-        let ended = State::Ended { given_bytes };
+        let ended = DecoderState::Ended { given_bytes };
         match std::mem::replace(&mut self.state, ended) {
-            State::AtBorder(source) => {
+            DecoderState::AtBorder(source) => {
                 self.border = None;
-                self.state = State::Between(source);
+                self.state = DecoderState::Between(source);
                 true
             }
             other => {
@@ -115,9 +115,9 @@ impl<'a> Decoder<'a> {
         while filled < buffer.len() {
             let given_bytes = self.given_bytes();
             match &mut self.state {
-                State::Ended { .. } | State::AtBorder(_) => break,
-                State::Between(_) => self.begin()?,
-                State::Within(frame) => match frame.read(&mut buffer[filled..]) {
+                DecoderState::Ended { .. } | DecoderState::AtBorder(_) => break,
+                DecoderState::Between(_) => self.begin()?,
+                DecoderState::Within(frame) => match frame.read(&mut buffer[filled..]) {
                     Ok(0) => self.end(),
                     Ok(read) => filled += read,
                     Err(error) => return Err(self.failure(error, given_bytes)),
@@ -126,38 +126,41 @@ impl<'a> Decoder<'a> {
         }
         Ok(Filled {
             bytes: filled,
-            is_ended: matches!(self.state, State::Ended { .. } | State::AtBorder(_)),
+            is_ended: matches!(
+                self.state,
+                DecoderState::Ended { .. } | DecoderState::AtBorder(_)
+            ),
         })
     }
 
     /// Counts the bytes of the file that were taken so far.
     pub(crate) fn given_bytes(&self) -> u64 {
         match &self.state {
-            State::Between(source) | State::AtBorder(source) => source.given_bytes(),
-            State::Within(frame) => frame.given_bytes(),
-            State::Ended { given_bytes } => *given_bytes,
+            DecoderState::Between(source) | DecoderState::AtBorder(source) => source.given_bytes(),
+            DecoderState::Within(frame) => frame.given_bytes(),
+            DecoderState::Ended { given_bytes } => *given_bytes,
         }
     }
 
     /// Goes back to the source at the end of a frame.
     fn end(&mut self) {
         let given_bytes = self.given_bytes();
-        let ended = State::Ended { given_bytes };
-        if let State::Within(frame) = std::mem::replace(&mut self.state, ended) {
-            self.state = State::Between(frame.into_source());
+        let ended = DecoderState::Ended { given_bytes };
+        if let DecoderState::Within(frame) = std::mem::replace(&mut self.state, ended) {
+            self.state = DecoderState::Between(frame.into_source());
         }
     }
 
     /// Begins the frame that the source stands at, or notes the end of the file.
     fn begin(&mut self) -> Result<()> {
         let given_bytes = self.given_bytes();
-        let ended = State::Ended { given_bytes };
-        let State::Between(mut source) = std::mem::replace(&mut self.state, ended) else {
+        let ended = DecoderState::Ended { given_bytes };
+        let DecoderState::Between(mut source) = std::mem::replace(&mut self.state, ended) else {
             return Ok(());
         };
         match self.border {
             Some(border) if given_bytes == border => {
-                self.state = State::AtBorder(source);
+                self.state = DecoderState::AtBorder(source);
                 return Ok(());
             }
             Some(border) if given_bytes > border => {
@@ -173,7 +176,7 @@ impl<'a> Decoder<'a> {
             return self.check_end(given_bytes);
         }
         match (recognise(header, true), self.compression) {
-            (Front::Frame(found), before) if before.is_none_or(|before| before == found) => {
+            (Signature::Frame(found), before) if before.is_none_or(|before| before == found) => {
                 // The shortest frames have more: a decoder that gets less may take it for the end.
                 if header.len() < 8 {
                     return Err(self.cut_short(given_bytes));
@@ -186,13 +189,16 @@ impl<'a> Decoder<'a> {
                 let memory_bytes = self.reserve(found, is_first, needed_bytes)?;
                 let frame = Frame::new(found, source, memory_bytes);
                 let frame = frame.map_err(|error| self.failure(error, given_bytes))?;
-                self.state = State::Within(frame);
+                self.state = DecoderState::Within(frame);
                 Ok(())
             }
-            (Front::Frame(found), _) => {
+            (Signature::Frame(found), _) => {
                 Err(self.followed_by(&format!("{} data", found.name()), given_bytes))
             }
-            (Front::Skippable(bytes), None | Some(Compression::Zstd | Compression::Lz4)) => {
+            (
+                Signature::Skippable(bytes),
+                None | Some(CompressionFormat::Zstd | CompressionFormat::Lz4),
+            ) => {
                 let is_size = header.starts_with(&FRAME_SIZE);
                 self.missing = is_size.then_some(
                     "the file gives the size of one more frame, but that frame is missing",
@@ -200,10 +206,10 @@ impl<'a> Decoder<'a> {
                 if source.skip(bytes)? < bytes {
                     return Err(self.cut_short(source.given_bytes()));
                 }
-                self.state = State::Between(source);
+                self.state = DecoderState::Between(source);
                 Ok(())
             }
-            (Front::LegacyLz4, None) => Err(Error::Undecodable {
+            (Signature::LegacyLz4, None) => Err(Error::Undecodable {
                 path: self.name.to_owned(),
                 what: "is compressed with the first version of lz4, which has no checksums".into(),
                 advice: "decompress it with lz4 -d first",
@@ -215,23 +221,27 @@ impl<'a> Decoder<'a> {
 
     /// Passes over bytes that fill a file up to its end, as gzip and xz do, or of xz up to the next stream: a multiple
     /// of four then.
-    fn skip_padding(&mut self, mut source: Source<'a>, kind: Compression) -> Result<()> {
+    fn skip_padding(
+        &mut self,
+        mut source: CompressedSource<'a>,
+        kind: CompressionFormat,
+    ) -> Result<()> {
         let start = source.given_bytes();
         while let Some(&byte) = source.peek(1)?.first() {
             if !pads(kind, byte) {
-                let (here, is_xz) = (source.given_bytes(), kind == Compression::Xz);
+                let (here, is_xz) = (source.given_bytes(), kind == CompressionFormat::Xz);
                 if !is_xz || !(here - start).is_multiple_of(4) {
                     return Err(self.followed_by("other bytes", here));
                 }
-                self.state = State::Between(source);
+                self.state = DecoderState::Between(source);
                 return Ok(());
             }
             source.skip(1)?;
         }
         let given_bytes = source.given_bytes();
-        self.state = State::Ended { given_bytes };
+        self.state = DecoderState::Ended { given_bytes };
         // Padding is a part of the format of xz.
-        if kind == Compression::Gzip {
+        if kind == CompressionFormat::Gzip {
             self.padding = given_bytes - start;
         }
         self.check_end(given_bytes)
@@ -254,7 +264,7 @@ impl<'a> Decoder<'a> {
     /// [`Error::MemoryPlan`], with a limit that would do.
     fn reserve(
         &mut self,
-        compression: Compression,
+        compression: CompressionFormat,
         is_first: bool,
         needed_bytes: u64,
     ) -> Result<u64> {
@@ -277,7 +287,7 @@ impl<'a> Decoder<'a> {
 
     /// Makes the error for what the decoder says at this byte of the file.
     fn failure(&mut self, error: io::Error, given_bytes: u64) -> Error {
-        self.state = State::Ended { given_bytes };
+        self.state = DecoderState::Ended { given_bytes };
         let kind = self.kind();
         match error.downcast::<Error>() {
             Ok(own) => own,
@@ -324,17 +334,18 @@ impl<'a> Decoder<'a> {
 
     /// Returns the name of the kind of data.
     fn kind(&self) -> &'static str {
-        self.compression.map_or("compressed", Compression::name)
+        self.compression
+            .map_or("compressed", CompressionFormat::name)
     }
 }
 
 /// Returns true if a byte after data of this kind is padding, where nothing else follows: zeros, and after gzip what an
 /// editor, a form or a tape leaves at the end of a file.
-fn pads(kind: Compression, byte: u8) -> bool {
+fn pads(kind: CompressionFormat, byte: u8) -> bool {
     match kind {
-        Compression::Gzip => matches!(byte, 0 | b'\n' | b'\r' | b'\t' | b' '),
-        Compression::Xz => byte == 0,
-        Compression::Bzip2 | Compression::Zstd | Compression::Lz4 => false,
+        CompressionFormat::Gzip => matches!(byte, 0 | b'\n' | b'\r' | b'\t' | b' '),
+        CompressionFormat::Xz => byte == 0,
+        CompressionFormat::Bzip2 | CompressionFormat::Zstd | CompressionFormat::Lz4 => false,
     }
 }
 

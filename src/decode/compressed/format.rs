@@ -17,7 +17,7 @@
 
 /// A kind of compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Compression {
+pub(crate) enum CompressionFormat {
     Gzip,
     Bzip2,
     Xz,
@@ -25,7 +25,7 @@ pub(crate) enum Compression {
     Lz4,
 }
 
-impl Compression {
+impl CompressionFormat {
     /// Returns its name in messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -52,13 +52,13 @@ impl Compression {
 
 /// The kind of data that some bytes begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Front {
+pub(crate) enum Signature {
     /// Nothing that is decoded.
     Plain,
     /// There are too few bytes to tell.
     Unclear,
     /// A member or frame with this compression.
-    Frame(Compression),
+    Frame(CompressionFormat),
     /// A frame of zstd or lz4 with this many bytes in all that mean nothing.
     Skippable(u64),
     /// A frame of the first version of lz4, which has no checksums.
@@ -85,63 +85,63 @@ const SKIPPABLE: &[u8] = &[0x2a, 0x4d, 0x18];
 
 /// Recognises what `bytes` begin. `is_all` says that no more follow: what is then the beginning of a magic number and
 /// of no text counts as the compressed file that was cut short.
-pub(crate) fn recognise(bytes: &[u8], is_all: bool) -> Front {
+pub(crate) fn recognise(bytes: &[u8], is_all: bool) -> Signature {
     let mut is_unclear = bytes.is_empty();
     for (magic, front) in [
-        (GZIP, Front::Frame(Compression::Gzip)),
-        (XZ, Front::Frame(Compression::Xz)),
-        (ZSTD, Front::Frame(Compression::Zstd)),
-        (LZ4, Front::Frame(Compression::Lz4)),
-        (LZ4_LEGACY, Front::LegacyLz4),
-        (PARQUET, Front::Parquet),
+        (GZIP, Signature::Frame(CompressionFormat::Gzip)),
+        (XZ, Signature::Frame(CompressionFormat::Xz)),
+        (ZSTD, Signature::Frame(CompressionFormat::Zstd)),
+        (LZ4, Signature::Frame(CompressionFormat::Lz4)),
+        (LZ4_LEGACY, Signature::LegacyLz4),
+        (PARQUET, Signature::Parquet),
     ] {
         // The first two bytes of each are no text in UTF-8, except the last: "PAR1" alone may be a line.
-        let is_all = is_all && front != Front::Parquet;
+        let is_all = is_all && front != Signature::Parquet;
         if bytes.starts_with(magic) || (is_all && bytes.len() > 1 && magic.starts_with(bytes)) {
             return front;
         }
         is_unclear |= magic.starts_with(bytes);
     }
     match bzip2(bytes, is_all).or_else(|| skippable(bytes)) {
-        Some(front) if front != Front::Unclear => front,
-        found if !is_all && (is_unclear || found.is_some()) => Front::Unclear,
-        _ => Front::Plain,
+        Some(front) if front != Signature::Unclear => front,
+        found if !is_all && (is_unclear || found.is_some()) => Signature::Unclear,
+        _ => Signature::Plain,
     }
 }
 
 /// Recognises the first bytes of bzip2, which are text; `None` for others.
-fn bzip2(bytes: &[u8], is_all: bool) -> Option<Front> {
+fn bzip2(bytes: &[u8], is_all: bool) -> Option<Signature> {
     let Some(behind) = bytes.strip_prefix(BZIP2) else {
-        return BZIP2.starts_with(bytes).then_some(Front::Unclear);
+        return BZIP2.starts_with(bytes).then_some(Signature::Unclear);
     };
     let Some((level, block)) = behind.split_first() else {
-        return Some(Front::Unclear);
+        return Some(Signature::Unclear);
     };
     let is_level = (b'1'..=b'9').contains(level);
     if is_level && BZIP2_BLOCKS.iter().any(|magic| block.starts_with(magic)) {
-        return Some(Front::Frame(Compression::Bzip2));
+        return Some(Signature::Frame(CompressionFormat::Bzip2));
     }
     let may_become = BZIP2_BLOCKS.iter().any(|magic| magic.starts_with(block));
     match block.len() {
         _ if !is_level || !may_become => None,
         // Hardly a text: a file that is cut short.
-        2.. if is_all => Some(Front::Frame(Compression::Bzip2)),
-        _ => Some(Front::Unclear),
+        2.. if is_all => Some(Signature::Frame(CompressionFormat::Bzip2)),
+        _ => Some(Signature::Unclear),
     }
 }
 
 /// Recognises the beginning of a skippable frame; `None` for anything else.
-fn skippable(bytes: &[u8]) -> Option<Front> {
+fn skippable(bytes: &[u8]) -> Option<Signature> {
     let (&first, magic) = bytes.split_first()?;
     if !(0x50..=0x5f).contains(&first) {
         return None;
     }
     let (magic, size) = magic.split_at(magic.len().min(SKIPPABLE.len()));
     match size.first_chunk() {
-        Some(size) if magic == SKIPPABLE => {
-            Some(Front::Skippable(8 + u64::from(u32::from_le_bytes(*size))))
-        }
-        None if SKIPPABLE.starts_with(magic) => Some(Front::Unclear),
+        Some(size) if magic == SKIPPABLE => Some(Signature::Skippable(
+            8 + u64::from(u32::from_le_bytes(*size)),
+        )),
+        None if SKIPPABLE.starts_with(magic) => Some(Signature::Unclear),
         _ => None,
     }
 }
@@ -155,23 +155,25 @@ const ZSTD_BLOCK: u64 = 128 << 10;
 
 /// Computes the memory that the decoder of a member or frame takes, in bytes, from at most [`HEADER_BYTES`] of its
 /// header. A header that makes no sense asks for little: its decoder refuses it.
-pub(crate) fn decoder_bytes(compression: Compression, header: &[u8]) -> u64 {
-    let at = |place: usize| u64::from(header.get(place).copied().unwrap_or(0));
+pub(crate) fn decoder_bytes(compression: CompressionFormat, header: &[u8]) -> u64 {
+    let at = |index: usize| u64::from(header.get(index).copied().unwrap_or(0));
     let window = match compression {
-        Compression::Gzip => return 64 << 10,
-        Compression::Bzip2 => at(3).saturating_sub(u64::from(b'0')).min(9) * 400_000,
-        Compression::Xz => xz_dictionary(header) + TABLES,
+        CompressionFormat::Gzip => return 64 << 10,
+        CompressionFormat::Bzip2 => at(3).saturating_sub(u64::from(b'0')).min(9) * 400_000,
+        CompressionFormat::Xz => xz_dictionary(header) + TABLES,
         // A decoder refuses larger windows.
-        Compression::Zstd => zstd_window(header).min(MOST_WINDOW) + 3 * ZSTD_BLOCK + TABLES,
+        CompressionFormat::Zstd => zstd_window(header).min(MOST_WINDOW) + 3 * ZSTD_BLOCK + TABLES,
         // The size of a block is 64 KiB, and four times as much for each next code.
-        Compression::Lz4 => 3 * ((64 << 10) << (2 * ((at(5) >> 4) & 7).clamp(4, 7) - 8)) + TABLES,
+        CompressionFormat::Lz4 => {
+            3 * ((64 << 10) << (2 * ((at(5) >> 4) & 7).clamp(4, 7) - 8)) + TABLES
+        }
     };
     window + TABLES
 }
 
 /// Reads the window of a zstd frame: RFC 8878, 3.1.1.1.
 fn zstd_window(header: &[u8]) -> u64 {
-    let at = |place: usize| u64::from(header.get(place).copied().unwrap_or(0));
+    let at = |index: usize| u64::from(header.get(index).copied().unwrap_or(0));
     let descriptor = at(4);
     let is_single_segment = descriptor & 0x20 != 0;
     if !is_single_segment {
@@ -182,9 +184,9 @@ fn zstd_window(header: &[u8]) -> u64 {
     // The whole content is the window. Its size stands after the number of the dictionary.
     let dictionary_bytes = [0, 1, 2, 4][(descriptor & 3) as usize];
     let size_bytes = [1, 2, 4, 8][(descriptor >> 6) as usize];
-    let size = |(shift, place): (usize, usize)| at(place) << (8 * shift);
-    let places = (5 + dictionary_bytes..).take(size_bytes).enumerate();
-    let content: u64 = places.map(size).sum();
+    let size = |(shift, index): (usize, usize)| at(index) << (8 * shift);
+    let indexes = (5 + dictionary_bytes..).take(size_bytes).enumerate();
+    let content: u64 = indexes.map(size).sum();
     content
         .saturating_add(if size_bytes == 2 { 256 } else { 0 })
         .min(1 << 56)
@@ -209,8 +211,8 @@ fn xz_dictionary(header: &[u8]) -> u64 {
         let end = rest.iter().position(|&byte| byte < 0x80);
         rest = end.map_or(&[][..], |end| &rest[end + 1..]);
     }
-    let place = rest.windows(2).position(|pair| pair == LZMA2);
-    match place.and_then(|place| rest.get(place + 2)) {
+    let index = rest.windows(2).position(|pair| pair == LZMA2);
+    match index.and_then(|index| rest.get(index + 2)) {
         Some(&code @ 0..40) => (2 | u64::from(code & 1)) << (code / 2 + 11),
         Some(_) => u64::from(u32::MAX),
         None => 0,
@@ -223,31 +225,39 @@ mod tests {
 
     #[test]
     fn a19_the_first_bytes_tell_the_format_and_texts_that_begin_like_them_stay_texts() {
-        use Compression::{Bzip2, Gzip, Lz4, Xz, Zstd};
+        use CompressionFormat::{Bzip2, Gzip, Lz4, Xz, Zstd};
         for (bytes, more_may_come, all) in [
-            (&b""[..], Front::Unclear, Front::Plain),
-            (b"a", Front::Plain, Front::Plain),
-            (b"\x1f", Front::Unclear, Front::Plain),
-            (b"\x1f\x8b", Front::Frame(Gzip), Front::Frame(Gzip)),
-            (b"\xfd7z", Front::Unclear, Front::Frame(Xz)),
-            (b"\xfd7zXZ\0", Front::Frame(Xz), Front::Frame(Xz)),
-            (b"\x28\xb5\x2f", Front::Unclear, Front::Frame(Zstd)),
-            (b"(plain)\n", Front::Plain, Front::Plain),
-            (b"\x04\x22\x4d\x18", Front::Frame(Lz4), Front::Frame(Lz4)),
-            (b"B", Front::Unclear, Front::Plain),
-            (b"BZh9", Front::Unclear, Front::Plain),
-            (b"BZh9\n", Front::Plain, Front::Plain),
-            (b"BZh01AY&SY", Front::Plain, Front::Plain),
-            (b"BZh91A", Front::Unclear, Front::Frame(Bzip2)),
-            (b"BZh91AY&SY", Front::Frame(Bzip2), Front::Frame(Bzip2)),
-            (b"P", Front::Unclear, Front::Plain),
-            (b"P*M\x18", Front::Unclear, Front::Plain),
+            (&b""[..], Signature::Unclear, Signature::Plain),
+            (b"a", Signature::Plain, Signature::Plain),
+            (b"\x1f", Signature::Unclear, Signature::Plain),
+            (b"\x1f\x8b", Signature::Frame(Gzip), Signature::Frame(Gzip)),
+            (b"\xfd7z", Signature::Unclear, Signature::Frame(Xz)),
+            (b"\xfd7zXZ\0", Signature::Frame(Xz), Signature::Frame(Xz)),
+            (b"\x28\xb5\x2f", Signature::Unclear, Signature::Frame(Zstd)),
+            (b"(plain)\n", Signature::Plain, Signature::Plain),
+            (
+                b"\x04\x22\x4d\x18",
+                Signature::Frame(Lz4),
+                Signature::Frame(Lz4),
+            ),
+            (b"B", Signature::Unclear, Signature::Plain),
+            (b"BZh9", Signature::Unclear, Signature::Plain),
+            (b"BZh9\n", Signature::Plain, Signature::Plain),
+            (b"BZh01AY&SY", Signature::Plain, Signature::Plain),
+            (b"BZh91A", Signature::Unclear, Signature::Frame(Bzip2)),
+            (
+                b"BZh91AY&SY",
+                Signature::Frame(Bzip2),
+                Signature::Frame(Bzip2),
+            ),
+            (b"P", Signature::Unclear, Signature::Plain),
+            (b"P*M\x18", Signature::Unclear, Signature::Plain),
             (
                 b"P*M\x18\x02\0\0\0",
-                Front::Skippable(10),
-                Front::Skippable(10),
+                Signature::Skippable(10),
+                Signature::Skippable(10),
             ),
-            (b"Paul\n", Front::Plain, Front::Plain),
+            (b"Paul\n", Signature::Plain, Signature::Plain),
         ] {
             assert_eq!(recognise(bytes, false), more_may_come, "{bytes:?}");
             assert_eq!(recognise(bytes, true), all, "{bytes:?}");
@@ -271,17 +281,21 @@ mod tests {
         assert_eq!(xz(&[4, 0xc0, 0x80, 1, 0x21, 0x21, 1, 0]), 4 << 10);
         assert_eq!(xz(&[2, 0, 0x21, 1, 40]), u64::from(u32::MAX));
         assert_eq!(xz(&[0, 1]), 0);
-        let lz4 =
-            |code: u8| decoder_bytes(Compression::Lz4, &[4, 0x22, 0x4d, 0x18, 0x60, code << 4]);
+        let lz4 = |code: u8| {
+            decoder_bytes(
+                CompressionFormat::Lz4,
+                &[4, 0x22, 0x4d, 0x18, 0x60, code << 4],
+            )
+        };
         assert_eq!(lz4(7) - lz4(4), 3 * ((4 << 20) - (64 << 10)));
         assert_eq!(lz4(0), lz4(4));
         for cut in 0..HEADER_BYTES {
             let header = vec![0xff; cut];
             for compression in [
-                Compression::Bzip2,
-                Compression::Xz,
-                Compression::Zstd,
-                Compression::Lz4,
+                CompressionFormat::Bzip2,
+                CompressionFormat::Xz,
+                CompressionFormat::Zstd,
+                CompressionFormat::Lz4,
             ] {
                 assert!(decoder_bytes(compression, &header) < 1 << 57);
             }

@@ -7,9 +7,9 @@
 
 use std::io::{self, Read};
 
-use crate::decode::compressed::format::Compression;
+use crate::decode::compressed::format::CompressionFormat;
 use crate::decode::compressed::lz4::Lz4Source;
-use crate::decode::compressed::source::Source;
+use crate::decode::compressed::source::CompressedSource;
 
 /// The largest window that a decoder of zstd takes, as a power of two: all that the format has on 64 bits. What is
 /// too much was refused before.
@@ -17,10 +17,10 @@ const MOST_WINDOW_LOG: u32 = 31;
 
 /// A frame that is being decoded.
 pub(super) enum Frame<'a> {
-    Gzip(Box<flate2::bufread::GzDecoder<Source<'a>>>),
-    Bzip2(bzip2::bufread::BzDecoder<Source<'a>>),
-    Xz(Box<lzma_rust2::XzReader<Source<'a>>>),
-    Zstd(zstd::stream::read::Decoder<'static, Source<'a>>),
+    Gzip(Box<flate2::bufread::GzDecoder<CompressedSource<'a>>>),
+    Bzip2(bzip2::bufread::BzDecoder<CompressedSource<'a>>),
+    Xz(Box<lzma_rust2::XzReader<CompressedSource<'a>>>),
+    Zstd(zstd::stream::read::Decoder<'static, CompressedSource<'a>>),
     Lz4(Box<lz4_flex::frame::FrameDecoder<Lz4Source<'a>>>),
 }
 
@@ -30,25 +30,27 @@ impl<'a> Frame<'a> {
     /// # Errors
     /// What the decoder says.
     pub(super) fn new(
-        compression: Compression,
-        source: Source<'a>,
+        compression: CompressionFormat,
+        source: CompressedSource<'a>,
         memory_bytes: u64,
     ) -> io::Result<Self> {
         Ok(match compression {
-            Compression::Gzip => Self::Gzip(Box::new(flate2::bufread::GzDecoder::new(source))),
-            Compression::Bzip2 => Self::Bzip2(bzip2::bufread::BzDecoder::new(source)),
-            Compression::Xz => {
+            CompressionFormat::Gzip => {
+                Self::Gzip(Box::new(flate2::bufread::GzDecoder::new(source)))
+            }
+            CompressionFormat::Bzip2 => Self::Bzip2(bzip2::bufread::BzDecoder::new(source)),
+            CompressionFormat::Xz => {
                 let kibibytes = u32::try_from(memory_bytes >> 10).unwrap_or(u32::MAX);
                 let reader = lzma_rust2::XzReader::new_mem_limit(source, false, kibibytes);
                 Self::Xz(Box::new(reader))
             }
-            Compression::Zstd => {
+            CompressionFormat::Zstd => {
                 let decoder = zstd::stream::read::Decoder::with_buffer(source)?;
                 let mut decoder = decoder.single_frame();
                 decoder.window_log_max(MOST_WINDOW_LOG)?;
                 Self::Zstd(decoder)
             }
-            Compression::Lz4 => {
+            CompressionFormat::Lz4 => {
                 let source = Lz4Source::new(source);
                 Self::Lz4(Box::new(lz4_flex::frame::FrameDecoder::new(source)))
             }
@@ -91,7 +93,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Returns the source, which stands after the frame.
-    pub(super) fn into_source(self) -> Source<'a> {
+    pub(super) fn into_source(self) -> CompressedSource<'a> {
         match self {
             Self::Gzip(decoder) => decoder.into_inner(),
             Self::Bzip2(decoder) => decoder.into_inner(),

@@ -14,12 +14,12 @@
 
 use std::io::{self, Read};
 
-use crate::decode::compressed::source::Source;
+use crate::decode::compressed::source::CompressedSource;
 
 /// A source that knows where in a frame it is.
 pub(super) struct Lz4Source<'a> {
-    source: Source<'a>,
-    part: Part,
+    source: CompressedSource<'a>,
+    part: FramePart,
     flags: u8,
     /// True if the decoder asked for more than there is.
     is_cut_short: bool,
@@ -27,7 +27,7 @@ pub(super) struct Lz4Source<'a> {
 
 /// The part of a frame that comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum FramePart {
     /// The header, of which this many bytes were read.
     Header(u64),
     /// The size of a block, of which these bytes were read.
@@ -40,10 +40,10 @@ enum Part {
 
 impl<'a> Lz4Source<'a> {
     /// Stands before a frame.
-    pub(super) fn new(source: Source<'a>) -> Self {
+    pub(super) fn new(source: CompressedSource<'a>) -> Self {
         Self {
             source,
-            part: Part::Header(0),
+            part: FramePart::Header(0),
             flags: 0,
             is_cut_short: false,
         }
@@ -51,7 +51,7 @@ impl<'a> Lz4Source<'a> {
 
     /// Returns true if the frame is complete.
     pub(super) fn is_at_end(&self) -> bool {
-        self.part == Part::End(0)
+        self.part == FramePart::End(0)
     }
 
     /// Returns true if the source ended before the frame.
@@ -60,12 +60,12 @@ impl<'a> Lz4Source<'a> {
     }
 
     /// Returns the source that it reads.
-    pub(super) fn source(&self) -> &Source<'a> {
+    pub(super) fn source(&self) -> &CompressedSource<'a> {
         &self.source
     }
 
     /// Returns the source that it has read.
-    pub(super) fn into_source(self) -> Source<'a> {
+    pub(super) fn into_source(self) -> CompressedSource<'a> {
         self.source
     }
 
@@ -74,40 +74,40 @@ impl<'a> Lz4Source<'a> {
         while let Some((&byte, rest)) = bytes.split_first() {
             let mut walked = 1;
             self.part = match self.part {
-                Part::Header(read) => {
+                FramePart::Header(read) => {
                     if read == 4 {
                         self.flags = byte;
                     }
                     let sizes = self.if_flag(3, 8) + self.if_flag(0, 4);
                     if read > 4 && read + 1 == 7 + sizes {
-                        Part::Size(0, 0)
+                        FramePart::Size(0, 0)
                     } else {
-                        Part::Header(read + 1)
+                        FramePart::Header(read + 1)
                     }
                 }
-                Part::Size(3, size) => match size | u32::from(byte) << 24 {
-                    0 => Part::End(self.if_flag(2, 4)),
+                FramePart::Size(3, size) => match size | u32::from(byte) << 24 {
+                    0 => FramePart::End(self.if_flag(2, 4)),
                     // The highest bit says that the data are not compressed.
                     size => {
                         let left = u64::from(size & 0x7fff_ffff) + self.if_flag(4, 4);
                         if left == 0 {
-                            Part::Size(0, 0)
+                            FramePart::Size(0, 0)
                         } else {
-                            Part::Block(left)
+                            FramePart::Block(left)
                         }
                     }
                 },
-                Part::Size(read, size) => {
-                    Part::Size(read + 1, size | u32::from(byte) << (8 * read))
+                FramePart::Size(read, size) => {
+                    FramePart::Size(read + 1, size | u32::from(byte) << (8 * read))
                 }
-                Part::Block(left) => {
+                FramePart::Block(left) => {
                     walked = (left as usize).min(bytes.len());
                     match left - walked as u64 {
-                        0 => Part::Size(0, 0),
-                        left => Part::Block(left),
+                        0 => FramePart::Size(0, 0),
+                        left => FramePart::Block(left),
                     }
                 }
-                Part::End(left) => Part::End(left.saturating_sub(1)),
+                FramePart::End(left) => FramePart::End(left.saturating_sub(1)),
             };
             bytes = if walked == 1 { rest } else { &bytes[walked..] };
         }

@@ -33,9 +33,9 @@ pub(crate) use borders::border_after;
 pub(crate) use decoder::Decoder;
 #[cfg(feature = "parquet")]
 pub(crate) use decoder::least_for_decoding;
-pub(crate) use format::{Front, HEADER_BYTES, decoder_bytes, recognise};
+pub(crate) use format::{HEADER_BYTES, Signature, decoder_bytes, recognise};
 pub(crate) use piece::PieceDecoder;
-pub(crate) use source::{SOURCE_BYTES, Source};
+pub(crate) use source::{CompressedSource, SOURCE_BYTES};
 
 /// The share of the memory that decoders get in any case, as one by this number: what a pipe needs, and a later frame
 /// of a file, shows too late for the plan.
@@ -68,7 +68,7 @@ fn pieces_of(file: &File, size: u64) -> io::Result<u64> {
 ///
 /// # Errors
 /// Where it cannot be read.
-pub(crate) fn front_of(file: &File, size: u64) -> io::Result<Front> {
+pub(crate) fn signature_of(file: &File, size: u64) -> io::Result<Signature> {
     let mut front = [0; HEADER_BYTES];
     let front = bytes_at(file, 0, size, &mut front)?;
     Ok(recognise(front, front.len() as u64 == size))
@@ -103,15 +103,15 @@ impl Decoding {
         for _ in 0..MOST_SKIPPED {
             let front = bytes_at(file, start, size, &mut front)?;
             match recognise(front, front.len() as u64 == size.saturating_sub(start)) {
-                Front::Skippable(bytes) if start + bytes < size => start += bytes,
-                Front::Frame(compression) => {
+                Signature::Skippable(bytes) if start + bytes < size => start += bytes,
+                Signature::Frame(compression) => {
                     return Ok(Some(Self {
                         memory_bytes: SOURCE_BYTES + decoder_bytes(compression, front),
                         cost: compression.cost(),
                         pieces: pieces_of(file, size)?,
                     }));
                 }
-                Front::Plain | Front::Unclear if start == 0 => return Ok(None),
+                Signature::Plain | Signature::Unclear if start == 0 => return Ok(None),
                 // What follows is not known, or refused when it is read.
                 _ => break,
             }

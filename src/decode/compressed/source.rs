@@ -15,7 +15,7 @@ use crate::memory::buffer::Buffer;
 pub(crate) const SOURCE_BYTES: u64 = 64 << 10;
 
 /// A stream of compressed bytes that can be looked into.
-pub(crate) struct Source<'a> {
+pub(crate) struct CompressedSource<'a> {
     stream: StoppableStream<'a>,
     /// Its name in messages.
     name: &'a Path,
@@ -28,7 +28,7 @@ pub(crate) struct Source<'a> {
     is_ended: bool,
 }
 
-impl<'a> Source<'a> {
+impl<'a> CompressedSource<'a> {
     /// Reads `stream`, of which `front`, no more than [`SOURCE_BYTES`], was read already; all of it if `is_ended`.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl<'a> Source<'a> {
     }
 }
 
-impl BufRead for Source<'_> {
+impl BufRead for CompressedSource<'_> {
     /// Reads more if nothing is left. An error of the crate goes through the decoder as the inner error of another.
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         while self.start == self.end && !self.is_ended {
@@ -128,7 +128,7 @@ impl BufRead for Source<'_> {
     }
 }
 
-impl Read for Source<'_> {
+impl Read for CompressedSource<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.fill_buf()?.read(buffer)?;
         self.consume(read);

@@ -38,13 +38,13 @@ fn text() -> Vec<u8> {
 
 /// Decodes `file` with `memory_bytes`.
 fn decode_in(memory_bytes: u64, file: &[u8]) -> Result<Vec<u8>, Error> {
-    let place = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(place.path(), file).unwrap();
-    let opened = std::fs::File::open(place.path()).unwrap();
+    let named = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(named.path(), file).unwrap();
+    let opened = std::fs::File::open(named.path()).unwrap();
     let budget = MemoryBudget::new(memory_bytes, 0);
     let go_on = || Ok(());
     let stream = StoppableStream::new(opened, &go_on);
-    let source = Source::new(stream, place.path(), &budget, &[], false)?;
+    let source = CompressedSource::new(stream, named.path(), &budget, &[], false)?;
     let mut decoder = Decoder::new(source, &budget);
     let (mut decoded, mut buffer) = (Vec::new(), vec![0; 10_000]);
     loop {
@@ -111,11 +111,11 @@ fn b21_a_byte_that_is_changed_is_an_error_or_changes_nothing() {
     let text = &text()[..900];
     for (name, compress) in formats() {
         let (frame, mut harmless) = (compress(text), 0);
-        for place in 0..frame.len() {
+        for offset in 0..frame.len() {
             let mut damaged = frame.clone();
-            damaged[place] ^= 0x24;
+            damaged[offset] ^= 0x24;
             if let Ok(decoded) = decode(&damaged) {
-                assert_eq!(decoded, text, "{name}: byte {place}");
+                assert_eq!(decoded, text, "{name}: byte {offset}");
                 harmless += 1;
             }
         }

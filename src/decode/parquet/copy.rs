@@ -26,7 +26,7 @@ use ::parquet::file::metadata::ParquetMetaData;
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 
-use crate::decode::compressed::{Front, front_of};
+use crate::decode::compressed::{Signature, signature_of};
 use crate::decode::file_state::FileState;
 use crate::decode::io_error::unreadable;
 use crate::decode::parquet::allowance::Allowance;
@@ -102,8 +102,9 @@ impl RowCopy {
         // Before it is opened: a FIFO would be waited for.
         let file = metadata.is_file().then(|| File::open(path)).transpose();
         let file = file.map_err(fail)?;
-        let is_parquet =
-            |file: &File| front_of(file, metadata.len()).is_ok_and(|front| front == Front::Parquet);
+        let is_parquet = |file: &File| {
+            signature_of(file, metadata.len()).is_ok_and(|front| front == Signature::Parquet)
+        };
         match file {
             Some(file) if is_parquet(&file) => {
                 let state = FileState::of(&file.metadata().map_err(fail)?);

@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-use crate::batch::{Batch, Screen};
+use crate::batch::{Batch, Prefilter};
 use crate::decode::io_error::unreadable;
 use crate::error::{Error, Result};
 use crate::filter::file::CheckedFilter;
@@ -21,11 +21,11 @@ use crate::memory::budget::MemoryBudget;
 pub(crate) struct AskedFilter {
     /// Names the file in errors.
     path: PathBuf,
-    place: Place,
+    backing: Backing,
 }
 
 #[derive(Debug)]
-enum Place {
+enum Backing {
     /// A filter that is asked like one in memory; its size is reserved from the budget.
     Mapped(Filter<Mapped>),
     /// Takes no memory of the budget.
@@ -39,14 +39,14 @@ impl AskedFilter {
     /// [`Error::Memory`] when the budget has less than `room`, [`Error::Input`] when the file cannot be mapped.
     pub(crate) fn new(checked: &CheckedFilter, budget: &MemoryBudget, room: u64) -> Result<Self> {
         let stored = checked.stored();
-        let place = if stored.shape().bytes() <= room {
-            Place::Mapped(checked.map(budget)?)
+        let backing = if stored.shape().bytes() <= room {
+            Backing::Mapped(checked.map(budget)?)
         } else {
-            Place::InFile(checked.in_file()?)
+            Backing::InFile(checked.in_file()?)
         };
         Ok(Self {
             path: stored.path().to_owned(),
-            place,
+            backing,
         })
     }
 
@@ -56,12 +56,12 @@ impl AskedFilter {
     /// [`Error::BadFilter`] for a file that was truncated after its check, [`Error::Input`] for one that
     /// cannot be read.
     pub(crate) fn counts(&self, batch: Batch<'_>, counts: &mut Vec<u64>) -> Result<()> {
-        match &self.place {
-            Place::Mapped(filter) => {
+        match &self.backing {
+            Backing::Mapped(filter) => {
                 filter.counts(batch, counts);
                 Ok(())
             }
-            Place::InFile(filter) => filter
+            Backing::InFile(filter) => filter
                 .counts_in_file(batch, counts)
                 .map_err(|error| self.failed(error)),
         }
@@ -81,14 +81,14 @@ impl AskedFilter {
     }
 }
 
-impl Screen for AskedFilter {
+impl Prefilter for AskedFilter {
     fn passing(&self, batch: Batch<'_>, passing: &mut Vec<u32>) -> Result<()> {
-        match &self.place {
-            Place::Mapped(filter) => {
+        match &self.backing {
+            Backing::Mapped(filter) => {
                 filter.passing(batch, passing);
                 Ok(())
             }
-            Place::InFile(filter) => filter
+            Backing::InFile(filter) => filter
                 .passing_in_file(batch, passing)
                 .map_err(|error| self.failed(error)),
         }
@@ -140,21 +140,21 @@ mod tests {
 
     #[test]
     fn a_filter_that_is_read_answers_as_one_that_is_mapped() {
-        let place = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let budget = MemoryBudget::new(1 << 24, 0);
         let lines: Vec<Vec<u8>> = (0..2000)
             .map(|i| format!("line {i}").into_bytes())
             .collect();
         let lines_of_batch: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
         for kind in Kind::ALL {
-            let checked = stored(kind, place.path(), &lines);
+            let checked = stored(kind, directory.path(), &lines);
             let mut hashes = Vec::new();
             let hasher = checked.stored().rules().hasher;
             hasher.hash_batch(&lines_of_batch, &mut hashes);
             let batch = Batch::new(&lines_of_batch, &hashes);
             let ask = |room| {
                 let filter = AskedFilter::new(&checked, &budget, room).unwrap();
-                assert_eq!(matches!(filter.place, Place::Mapped(_)), room > 0);
+                assert_eq!(matches!(filter.backing, Backing::Mapped(_)), room > 0);
                 let (mut passing, mut counts) = (Vec::new(), Vec::new());
                 filter.passing(batch, &mut passing).unwrap();
                 filter.counts(batch, &mut counts).unwrap();
@@ -172,9 +172,9 @@ mod tests {
 
     #[test]
     fn i5_i6_a_file_that_becomes_shorter_while_it_is_read_is_an_error() {
-        let place = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let lines = [b"one".to_vec()];
-        let checked = stored(Kind::Classic, place.path(), &lines);
+        let checked = stored(Kind::Classic, directory.path(), &lines);
         let budget = MemoryBudget::new(1 << 24, 0);
         let filter = AskedFilter::new(&checked, &budget, 0).unwrap();
         let file = std::fs::File::options()

@@ -2,7 +2,7 @@
 //!
 //! *Owns:* encoding, decoding, and whether a header makes sense. *Invariants:* what is decoded
 //! encodes to the same bytes; a header that passes has a shape that the code can work with, a body
-//! of exactly that shape's size, and describes a file of [`Header::file_bytes`]. *Cost:* a page.
+//! of exactly that shape's size, and describes a file of [`FilterHeader::file_bytes`]. *Cost:* a page.
 
 use bytemuck::bytes_of;
 
@@ -32,7 +32,7 @@ const MOST_KEYS: u64 = 1 << 62;
 
 /// The content of the first page.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Header {
+pub(super) struct FilterHeader {
     pub(super) shape: Shape,
     /// Has the key of the filter.
     pub(super) hasher: LineHasher,
@@ -56,7 +56,7 @@ const NEWER: &str = "use the version of outset that built it, or build it again"
 /// Advice on a file that is not what was written.
 pub(super) const BUILD_AGAIN: &str = "restore it from a backup, or build it again";
 
-impl Header {
+impl FilterHeader {
     /// Decodes the header of the filter in a file that begins with `page`. Checks in the order that gives the most
     /// helpful refusal: whether it is a filter file at all, its version, then damage, then its content. Another version
     /// may have its checksum elsewhere, so the version comes before it.

@@ -7,7 +7,7 @@
 use std::io::Write;
 
 use crate::error::Result;
-use crate::filter::file::header::{HEADER_BYTES, Header};
+use crate::filter::file::header::{FilterHeader, HEADER_BYTES};
 use crate::filter::file::{SECTION_BYTES, section_checksum};
 use crate::filter::filter::Rules;
 use crate::filter::shape::Shape;
@@ -15,8 +15,8 @@ use crate::output::{OutputFile, output_error};
 use crate::sys::checksum;
 
 /// Makes a header without the checksum of the table, which `write` computes.
-pub(super) fn header(shape: Shape, rules: Rules, keys: u64) -> Header {
-    Header {
+pub(super) fn header(shape: Shape, rules: Rules, keys: u64) -> FilterHeader {
+    FilterHeader {
         shape,
         hasher: rules.hasher,
         format: rules.format,
@@ -28,7 +28,7 @@ pub(super) fn header(shape: Shape, rules: Rules, keys: u64) -> Header {
 }
 
 /// Writes a file from its start, and flushes it.
-pub(super) fn write(mut header: Header, cells: &[u64], file: &OutputFile) -> Result<()> {
+pub(super) fn write(mut header: FilterHeader, cells: &[u64], file: &OutputFile) -> Result<()> {
     let fail = |error| output_error(file.name(), "cannot write", error);
     let body: &[u8] = bytemuck::cast_slice(cells);
     let mut table = Vec::new();

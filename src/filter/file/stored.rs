@@ -15,7 +15,7 @@ use rustix::fs::OFlags;
 
 use crate::decode::io_error::unreadable;
 use crate::error::{Error, Result};
-use crate::filter::file::header::{BUILD_AGAIN, HEADER_BYTES, Header, Refusal};
+use crate::filter::file::header::{BUILD_AGAIN, FilterHeader, HEADER_BYTES, Refusal};
 use crate::filter::file::{SECTION_BYTES, section_checksum};
 use crate::filter::filter::{Filter, Rules};
 use crate::filter::mapped::Mapped;
@@ -38,7 +38,7 @@ pub struct StoredFilter {
     path: PathBuf,
     /// Stays open: what is loaded later is this file, even if another one has got its name by then.
     file: File,
-    header: Header,
+    header: FilterHeader,
 }
 
 impl StoredFilter {
@@ -71,7 +71,7 @@ impl StoredFilter {
         let held = metadata.len().min(HEADER_BYTES) as usize;
         file.read_exact_at(&mut page[..held], 0).map_err(fail)?;
         // A shorter file fails at its magic, or at the checksum past its end.
-        let header = Header::decode(&page).map_err(refuse)?;
+        let header = FilterHeader::decode(&page).map_err(refuse)?;
         let (wanted, found) = (header.file_bytes(), metadata.len());
         if wanted != found {
             let what = format!("has {found} bytes instead of {wanted}");
@@ -340,7 +340,7 @@ impl CheckedFilter {
 
 /// Computes the checksum of everything between header and body, a page at a time: a file that is all holes can have a
 /// table of any size.
-fn table_checksum(file: &File, header: &Header) -> io::Result<u64> {
+fn table_checksum(file: &File, header: &FilterHeader) -> io::Result<u64> {
     let mut checksum = checksum::Running::default();
     let mut page = [0; PAGE as usize];
     for offset in (HEADER_BYTES..header.body_at()).step_by(PAGE as usize) {

@@ -159,8 +159,8 @@ mod tests {
 
     #[test]
     fn i12_a_file_that_lost_its_name_to_another_is_known() {
-        let place = tempfile::tempdir().unwrap();
-        let (one, other) = (place.path().join("one"), place.path().join("other"));
+        let directory = tempfile::tempdir().unwrap();
+        let (one, other) = (directory.path().join("one"), directory.path().join("other"));
         std::fs::write(&one, "1").unwrap();
         std::fs::write(&other, "2").unwrap();
         let held = File::open(&one).unwrap();

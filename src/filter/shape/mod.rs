@@ -203,7 +203,7 @@ impl Shape {
 
     /// Returns the best number of hashes for `keys` keys in this number of cells, before rounding: `ln 2` times the
     /// cells per key. That is the flat filter's best; a blocked filter's is lower, has no formula, and is found by
-    /// trying. A digest has one place, so `fingerprint` has 1.
+    /// trying. A digest is in one cell, so `fingerprint` has 1.
     pub fn hashes_exact(&self, keys: u64) -> f64 {
         if self.kind == Kind::Fingerprint {
             return 1.0;

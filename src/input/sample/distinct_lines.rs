@@ -83,7 +83,7 @@ impl Distinct {
 
 /// The lines of the windows that were seen.
 #[derive(Debug)]
-pub(super) struct Repeats {
+pub(super) struct WindowLines {
     /// A hash of each different line of each window; the last bits are the number of the window.
     hashes: Vec<u64>,
     /// Windows looked at.
@@ -92,7 +92,7 @@ pub(super) struct Repeats {
     seen: u64,
 }
 
-impl Repeats {
+impl WindowLines {
     /// Has seen nothing. Takes the memory for all windows at once: a large allocation goes back to the system when it
     /// is freed; several that grow would stay with the process and count as its own.
     pub(super) fn new() -> Self {
@@ -201,7 +201,7 @@ mod tests {
 
     /// Estimates from 32 windows of 500 lines the distinct ones of `lines` lines, of which number `i` is `line(i)`.
     fn estimate(lines: u64, line: impl Fn(u64) -> u64) -> Distinct {
-        let mut repeats = Repeats::new();
+        let mut repeats = WindowLines::new();
         for window in 0..32 {
             let first = lines / 32 * window;
             let text: Vec<u8> = (first..first + 502)

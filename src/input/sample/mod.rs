@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::input::Input;
 use crate::input::beginning::are_mixed;
 use crate::input::keying::Keying;
-use crate::input::sample::distinct_lines::{Distinct, Repeats};
+use crate::input::sample::distinct_lines::{Distinct, WindowLines};
 use crate::input::sample::first_lines::FirstLines;
 use crate::input::sample::windows::{Then, Window, for_each_decoded_window, for_each_window};
 use crate::lines::LineFormat;
@@ -116,7 +116,7 @@ struct Sampler<'k> {
     /// Last lines of files that have no terminator.
     open_ends: u64,
     lengths: Lengths,
-    repeats: Repeats,
+    repeats: WindowLines,
     first_lines: FirstLines,
 }
 
@@ -132,7 +132,7 @@ impl<'k> Sampler<'k> {
             ends_after_cr: 0,
             open_ends: 0,
             lengths: Lengths::default(),
-            repeats: Repeats::new(),
+            repeats: WindowLines::new(),
             first_lines: FirstLines::default(),
         }
     }
@@ -339,9 +339,9 @@ mod tests {
     }
 
     fn sample_of_files(texts: &[&[u8]]) -> Sample {
-        let place = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let write = |(number, text): (usize, &&[u8])| {
-            let path = place.path().join(number.to_string());
+            let path = directory.path().join(number.to_string());
             std::fs::write(&path, text).unwrap();
             path
         };

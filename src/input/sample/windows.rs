@@ -11,8 +11,8 @@ use std::os::unix::fs::FileExt;
 use crate::decode::io_error::unreadable;
 use crate::error::Result;
 use crate::input::Input;
+use crate::input::byte_reader::ByteReader;
 use crate::input::parts::{Part, Parts};
-use crate::input::supply::Supply;
 use crate::lines::{LineFormat, Lines};
 use crate::memory::budget::MemoryBudget;
 
@@ -74,11 +74,11 @@ pub(crate) fn for_each_window(
     let Some(parts) = input.parts().filter(|parts| parts.decoding().is_none()) else {
         return Ok(None);
     };
-    let (places, is_complete) = places(parts, count, bytes);
+    let (starts, is_complete) = starts(parts, count, bytes);
     let mut buffer = vec![0u8; bytes as usize];
     // One file is open at a time.
     let mut open: Option<(usize, File)> = None;
-    for Place { part, offset } in places {
+    for WindowStart { part, offset } in starts {
         let file = match open.take() {
             Some((number, file)) if number == part => file,
             _ => parts.open(part)?,
@@ -123,18 +123,18 @@ pub(super) fn for_each_decoded_window(
     let mut buffer = vec![0; bytes as usize];
     for number in 0..wanted {
         let part = number * files / wanted;
-        let Part { state, form, .. } = &parts.all()[part];
-        if form
+        let Part { state, format, .. } = &parts.all()[part];
+        if format
             .decoding()
             .is_some_and(|decoding| decoding.memory_bytes > memory_bytes)
         {
             continue;
         }
         let budget = MemoryBudget::new(memory_bytes, 0);
-        let mut supply = Supply::of_part(parts, part, stop, &budget)?;
+        let mut reader = ByteReader::of_part(parts, part, stop, &budget)?;
         let of_file = count.div_ceil(wanted as u64);
-        decoded += front_windows(&mut supply, part, of_file, &mut buffer, &mut look)?;
-        let read = supply.taken_bytes();
+        decoded += front_windows(&mut reader, part, of_file, &mut buffer, &mut look)?;
+        let read = reader.taken_bytes();
         taken += read.map_or(state.size, |read| read.min(state.size));
     }
     let size = parts.bytes();
@@ -147,7 +147,7 @@ pub(super) fn for_each_decoded_window(
 
 /// Goes through the first `count` windows of the file with the number `part`; returns their bytes.
 fn front_windows(
-    supply: &mut Supply<'_>,
+    reader: &mut ByteReader<'_>,
     part: usize,
     count: u64,
     buffer: &mut [u8],
@@ -155,7 +155,7 @@ fn front_windows(
 ) -> Result<u64> {
     let mut offset = 0;
     for number in 1..=count {
-        let filled = supply.fill(buffer)?;
+        let filled = reader.fill(buffer)?;
         let bytes = &buffer[..filled.bytes];
         // The end may show only after the last bytes.
         if !bytes.is_empty() {
@@ -180,7 +180,7 @@ fn front_windows(
 
 /// The beginning of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct WindowStart {
     part: usize,
     /// In the file, in bytes.
     offset: u64,
@@ -188,32 +188,32 @@ struct Place {
 
 /// Finds the beginnings of up to `count` windows of `bytes` bytes, in order, and whether they have all bytes between
 /// them. A file that is no larger than a window is looked at as a whole.
-fn places(parts: &Parts, count: u64, bytes: u64) -> (Vec<Place>, bool) {
+fn starts(parts: &Parts, count: u64, bytes: u64) -> (Vec<WindowStart>, bool) {
     let sizes = || parts.all().iter().map(|part| part.state.size);
     let windows: u64 = sizes().map(|size| size.div_ceil(bytes)).sum();
     if windows <= count {
         let of_file = |(part, size): (usize, u64)| {
             let offsets = (0..size).step_by(bytes as usize);
-            offsets.map(move |offset| Place { part, offset })
+            offsets.map(move |offset| WindowStart { part, offset })
         };
         return (sizes().enumerate().flat_map(of_file).collect(), true);
     }
-    let place = |number| {
+    let start = |number| {
         // Not at even distances: a file that repeats itself would have the same lines in all of them.
         let jitter = (number * 618 % 1000) * (parts.bytes() / count / 2000);
         let position = parts.bytes() / count * number + jitter;
         let number = parts.at(position);
         let part = &parts.all()[number];
         let last = part.state.size.saturating_sub(bytes);
-        Place {
+        WindowStart {
             part: number,
             offset: (position - part.start).min(last),
         }
     };
-    let mut places: Vec<Place> = (0..count).map(place).collect();
+    let mut starts: Vec<WindowStart> = (0..count).map(start).collect();
     // A small file may have several of the positions.
-    places.dedup();
-    (places, false)
+    starts.dedup();
+    (starts, false)
 }
 
 /// Reads what there is for `buffer` at `offset`; fewer bytes at the end of the file.

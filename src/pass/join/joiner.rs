@@ -170,26 +170,26 @@ impl<'a, 's> Joiner<'a, 's> {
     /// the same line in every reading.
     fn build(&mut self, work: &Work<'_>, start: Position, writes_new: bool) -> Result<Position> {
         let mut skipped = start.line;
-        for turn in start.turn..work.building {
-            let end = self.insert(work, turn, skipped, writes_new)?;
-            if end < work.bucket(turn).lines {
-                return Ok(Position { turn, line: end });
+        for reading in start.reading..work.building {
+            let end = self.insert(work, reading, skipped, writes_new)?;
+            if end < work.bucket(reading).lines {
+                return Ok(Position { reading, line: end });
             }
             skipped = 0;
         }
         Ok(work.end())
     }
 
-    /// Inserts the lines of a turn from line number `start` on; returns the number of the first line that found
+    /// Inserts the lines of a reading from line number `start` on; returns the number of the first line that found
     /// no room, or the number of lines.
     fn insert(
         &mut self,
         work: &Work<'_>,
-        turn: usize,
+        reading: usize,
         start: u64,
         writes_new: bool,
     ) -> Result<u64> {
-        let (set, side) = (&mut self.set, work.turns[turn].side);
+        let (set, side) = (&mut self.set, work.readings[reading].side);
         let (out, rule) = (&mut self.out, self.sides.rule());
         let mut write_new = |line: &[u8]| {
             if writes_new {
@@ -200,7 +200,7 @@ impl<'a, 's> Joiner<'a, 's> {
             }
         };
         let mut end = 0;
-        self.reader.read_while(work.bucket(turn), |batch| {
+        self.reader.read_while(work.bucket(reading), |batch| {
             let lines = batch.lines.len();
             let skipped = start.saturating_sub(end).min(lines as u64) as usize;
             let indexes = skipped as u32..lines as u32;
@@ -214,19 +214,19 @@ impl<'a, 's> Joiner<'a, 's> {
     /// Reads what comes after `end`, where the set was full or complete, past the set, and writes the lines that are
     /// selected: in an intersection when they get the last mark, else when all was read.
     ///
-    /// 1. Each turn from `end` on marks the lines that it shares with the set. Where the rule has a last mark, a line
-    ///    that gets it is written at once, from the block that was read.
+    /// 1. Each reading from `end` on marks the lines that it shares with the set. Where the rule has a last mark, a
+    ///    line that gets it is written at once, from the block that was read.
     /// 2. Where lines are written as often as they come, or as records, the buckets that have these are read once
     ///    more, and the set only answers.
     /// 3. Else the lines are written from the set, each with what was kept of it.
     fn probe(&mut self, work: &Work<'_>, end: Position) -> Result<()> {
         let (set, out, rule) = (&mut self.set, &mut self.out, self.sides.rule());
-        for turn in end.turn..work.turns.len() {
-            let side = work.turns[turn].side;
+        for reading in end.reading..work.readings.len() {
+            let side = work.readings[reading].side;
             // What is before `end` was inserted or excluded.
-            let mut before = if turn == end.turn { end.line } else { 0 };
+            let mut before = if reading == end.reading { end.line } else { 0 };
             // A line that is not in the set is in no other building side: nothing is remembered of it.
-            self.reader.read(work.bucket(turn), |batch| {
+            self.reader.read(work.bucket(reading), |batch| {
                 let lines = batch.lines.len() as u64;
                 let skipped = before.min(lines);
                 before -= skipped;
@@ -273,7 +273,7 @@ impl<'a, 's> Joiner<'a, 's> {
         let mut start = Position::default();
         loop {
             if end == start {
-                return Err(self.no_room_for_one_line(work.bucket(end.turn)));
+                return Err(self.no_room_for_one_line(work.bucket(end.reading)));
             }
             self.exclude_before(work, start)?;
             self.probe(work, end)?;
@@ -290,16 +290,16 @@ impl<'a, 's> Joiner<'a, 's> {
     /// twice.
     fn exclude_before(&mut self, work: &Work<'_>, start: Position) -> Result<()> {
         let set = &mut self.set;
-        for turn in 0..=start.turn {
-            let mut left = if turn < start.turn {
-                work.bucket(turn).lines
+        for reading in 0..=start.reading {
+            let mut left = if reading < start.reading {
+                work.bucket(reading).lines
             } else {
                 start.line
             };
             if left == 0 {
                 continue;
             }
-            self.reader.read_while(work.bucket(turn), |batch| {
+            self.reader.read_while(work.bucket(reading), |batch| {
                 let lines = left.min(batch.lines.len() as u64);
                 for (key, &hash) in batch.keys.iter().zip(batch.hashes).take(lines as usize) {
                     set.exclude(hash, key);
@@ -322,12 +322,12 @@ impl<'a, 's> Joiner<'a, 's> {
         } else {
             Err(self
                 .budget
-                .refusal("set", work.bucket(end.turn).longest_line))
+                .refusal("set", work.bucket(end.reading).longest_line))
         }
     }
 
     /// Makes the error for a line that does not fit even an empty set. The limit that would do has room for the
-    /// longest line in all the places where a join has it at the same time (block, piece by piece, set, answer).
+    /// longest line in all the buffers in which a join has it at the same time (block, piece by piece, set, answer).
     fn no_room_for_one_line(&self, build: &Bucket) -> Error {
         let longest = build.longest_line;
         Error::Memory {

@@ -102,13 +102,13 @@ pub(super) fn plan(
 }
 
 /// The parts of a bucket, and the memory for what is remembered of them.
-pub(super) struct Parts {
+pub(super) struct SplitBuckets {
     stores: Vec<std::vec::IntoIter<Bucket>>,
     left: u32,
     _bookkeeping: Reservation,
 }
 
-impl Iterator for Parts {
+impl Iterator for SplitBuckets {
     /// The bucket of every input.
     type Item = Vec<Bucket>;
 
@@ -128,7 +128,7 @@ pub(super) fn split(
     writers: usize,
     buckets: Vec<Bucket>,
     plan: SplitPlan,
-) -> Result<Parts> {
+) -> Result<SplitBuckets> {
     {
         let mut record = run.record();
         record.buckets.split += 1;
@@ -164,7 +164,7 @@ pub(super) fn split(
         stores.push(parts.into_iter());
         bucket.discard(run.space);
     }
-    Ok(Parts {
+    Ok(SplitBuckets {
         stores,
         left: plan.fan_out,
         _bookkeeping: bookkeeping,

@@ -3,28 +3,28 @@
 //! *Owns:* [`Work`], made anew for each group of buckets. *Invariants:* the building sides come first, and a
 //! [`Position`] means the same line in every reading. *Cost:* a few words for each side.
 
-use crate::selection::{Rule, Sides, Turn};
+use crate::selection::{Rule, SideReading, Sides};
 use crate::spill::bucket::Bucket;
 
 /// The buckets of one number, and the order in which they are worked on.
 ///
 /// ```text
-///  turns     │ building sides, smallest first │ probing sides        │
+///  readings  │ building sides, smallest first │ probing sides        │
 ///  the set     gets their lines                 only marks its lines
 /// ```
 ///
-/// An input that the caller gave as several sides has one bucket and several turns.
+/// An input that the caller gave as several sides has one bucket and several readings.
 pub(super) struct Work<'b> {
     /// One bucket for each input, in the order of the inputs.
     buckets: &'b [Bucket],
     /// All readings, in the order in which they are made.
-    pub(super) turns: Vec<Reading>,
-    /// The number of turns, the first ones, that put their lines into the set.
+    pub(super) readings: Vec<BucketReading>,
+    /// The number of readings, the first ones, that put their lines into the set.
     pub(super) building: usize,
 }
 
 /// One reading of a bucket as one side.
-pub(super) struct Reading {
+pub(super) struct BucketReading {
     /// The index of the bucket, which is that of the input.
     bucket: usize,
     /// The number of the side in marks.
@@ -36,47 +36,54 @@ pub(super) struct Reading {
 /// A line of the building sides. The default is the first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Position {
-    pub(super) turn: usize,
-    /// The number of the line in the bucket of the turn.
+    /// The index of a reading of its bucket.
+    pub(super) reading: usize,
+    /// The number of the line in that bucket.
     pub(super) line: u64,
 }
 
 impl<'b> Work<'b> {
     pub(super) fn new(sides: &Sides, buckets: &'b [Bucket]) -> Self {
-        let turns = sides.turns_by_size(|input| buckets[input].record_bytes);
+        let readings = sides.readings_by_size(|input| buckets[input].record_bytes);
         let rule = sides.rule();
-        let reading = |(turn, rank): (Turn, u32)| Reading {
-            bucket: turn.input,
-            side: rule.side(turn.number, rank),
-            is_first: turn.number == 1,
+        let of_bucket = |(reading, rank): (SideReading, u32)| BucketReading {
+            bucket: reading.input,
+            side: rule.side(reading.number, rank),
+            is_first: reading.number == 1,
         };
         Self {
             buckets,
-            building: rule.building_sides().min(turns.len()),
-            turns: turns.into_iter().zip(1..).map(reading).collect(),
+            building: rule.building_sides().min(readings.len()),
+            readings: readings.into_iter().zip(1..).map(of_bucket).collect(),
         }
     }
 
     /// Returns true if enough sides have lines for any of these to be selected.
     pub(super) fn can_select(&self, rule: &Rule) -> bool {
-        let has_lines = |turn: &usize| self.bucket(*turn).lines > 0;
-        let sides = (0..self.turns.len()).filter(has_lines).count();
+        let has_lines = |reading: &usize| self.bucket(*reading).lines > 0;
+        let sides = (0..self.readings.len()).filter(has_lines).count();
         sides >= rule.least() && (!rule.in_first() || has_lines(&0))
     }
 
-    pub(super) fn bucket(&self, turn: usize) -> &'b Bucket {
-        &self.buckets[self.turns[turn].bucket]
+    pub(super) fn bucket(&self, reading: usize) -> &'b Bucket {
+        &self.buckets[self.readings[reading].bucket]
     }
 
     /// Lists the buckets whose lines are written when they are read once more, and how many sides each is: that of
     /// the caller's first side, or those that have records.
     pub(super) fn read_again(&self, rule: &Rule) -> impl Iterator<Item = (&'b Bucket, u64)> {
-        let first = self.turns.iter().find(|turn| turn.is_first);
-        let first = first.map(|turn| turn.bucket).filter(|_| rule.repeats());
+        let first = self.readings.iter().find(|reading| reading.is_first);
+        let first = first
+            .map(|reading| reading.bucket)
+            .filter(|_| rule.repeats());
         let records = move |&number: &usize| self.buckets[number].columns.is_some();
         let all = (0..self.buckets.len()).filter(records);
         let all = all.filter(move |_| first.is_none());
-        let sides = |number: usize| self.turns.iter().filter(move |turn| turn.bucket == number);
+        let sides = |number: usize| {
+            self.readings
+                .iter()
+                .filter(move |reading| reading.bucket == number)
+        };
         let numbers = first.into_iter().chain(all);
         numbers.map(move |number| (&self.buckets[number], sides(number).count() as u64))
     }
@@ -84,7 +91,7 @@ impl<'b> Work<'b> {
     /// Returns the end of the building sides.
     pub(super) fn end(&self) -> Position {
         Position {
-            turn: self.building,
+            reading: self.building,
             line: 0,
         }
     }
@@ -92,9 +99,9 @@ impl<'b> Work<'b> {
     /// Returns the number of lines of the building sides from `start` on, and the mean length of those of their
     /// buckets in bytes.
     pub(super) fn building_from(&self, start: Position) -> (u64, u64) {
-        let turns = start.turn..self.building;
-        let (lines, bytes) = turns
-            .map(|turn| self.bucket(turn))
+        let readings = start.reading..self.building;
+        let (lines, bytes) = readings
+            .map(|reading| self.bucket(reading))
             .fold((0, 0), |(lines, bytes), bucket| {
                 (lines + bucket.lines, bytes + bucket.record_bytes)
             });
@@ -103,10 +110,10 @@ impl<'b> Work<'b> {
 
     /// Counts the lines of the building sides before `end`, and all of their lines.
     pub(super) fn lines_before(&self, end: Position) -> (u64, u64) {
-        let lines = |turns: std::ops::Range<usize>| -> u64 {
-            turns.map(|turn| self.bucket(turn).lines).sum()
+        let lines = |readings: std::ops::Range<usize>| -> u64 {
+            readings.map(|reading| self.bucket(reading).lines).sum()
         };
-        (lines(0..end.turn) + end.line, lines(0..self.building))
+        (lines(0..end.reading) + end.line, lines(0..self.building))
     }
 
     /// Returns the buckets, one for each input.

@@ -53,11 +53,12 @@ pub(in crate::plan) fn make_room(sized: &SizedJob, layout: &mut Layout) -> u64 {
     {
         return total;
     }
-    other.pool.known_bytes = (other.rest_bytes() / 8 * 7) & !(PAGE - 1);
-    other.pool.known_line_bytes = line_bytes;
+    other.pool.duplicate_cache_bytes = (other.rest_bytes() / 8 * 7) & !(PAGE - 1);
+    other.pool.cached_line_bytes = line_bytes;
     let each = estimate_set_bytes(1 << 20, line_bytes << 20) >> 20;
-    let held =
-        other.pool.known_bytes as f64 / each.max(1) as f64 / sizes.distinct.lines.max(1) as f64;
+    let held = other.pool.duplicate_cache_bytes as f64
+        / each.max(1) as f64
+        / sizes.distinct.lines.max(1) as f64;
     let saved = sizes.repeats * held.min(1.0);
     if saved < LEAST_SAVED {
         return total;

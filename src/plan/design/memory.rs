@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::plan::assumptions::OF_STRATEGY;
 use crate::plan::design::{Design, set_refusal};
 use crate::plan::filters::expected_survivors;
-use crate::plan::job::{Extent, SetEstimate};
+use crate::plan::job::{DataSize, SetEstimate};
 use crate::plan::refusal::refusal;
 use crate::plan::sizes::SizedJob;
 use crate::plan::steps::List;
@@ -38,7 +38,7 @@ const LARGE_SET_BYTES: u64 = 32 << 20;
 /// ```
 ///
 /// The minimum keeps a set of a few lines from being charged 4 MiB.
-pub(in crate::plan) fn resident_set_bytes(extent: Extent) -> u64 {
+pub(in crate::plan) fn resident_set_bytes(extent: DataSize) -> u64 {
     let each_shard = SHARD_SLACK_BYTES.min(extent.bytes + LEAST_SHARD_BYTES);
     (extent.set_bytes() as f64 * ARENA_SLACK) as u64 + SHARDS as u64 * each_shard
 }
@@ -85,7 +85,7 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
     let filters = set_filters(sized, beside_filters, uses_bitmap);
     let list = match filters {
         _ if uses_bitmap => List::Bitmaps,
-        Some(_) => List::ScreenedSet,
+        Some(_) => List::PrefilteredSet,
         None => List::Set,
     };
     let mut design = Design::new(sized, Strategy::Memory, list, layout);

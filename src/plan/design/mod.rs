@@ -46,7 +46,7 @@ pub(crate) use self::sieve::sieve;
 use crate::error::Error;
 use crate::memory::buffer::PAGE;
 use crate::plan::buckets::SLACK;
-use crate::plan::job::{Extent, Job};
+use crate::plan::job::{DataSize, Job};
 use crate::plan::layout::Layout;
 use crate::plan::refusal::too_little;
 use crate::plan::sizes::SizedJob;
@@ -161,14 +161,14 @@ impl Design {
 
     /// Makes the plan of this design, with the reasons against the others.
     pub(crate) fn into_plan(self, sized: &SizedJob, rejected: Vec<Rejected>) -> Plan {
-        let Extent { bytes, lines } = sized.sizes.of_set;
+        let DataSize { bytes, lines } = sized.sizes.of_set;
         let feeds = self.second_filter.is_some();
         let mut plan = Plan {
             build_lines: lines,
             build_line_bytes: bytes / lines.max(1),
             phases: Vec::new(),
             ordering: self.ordering,
-            known_bytes: self.layout.pool.known_bytes,
+            duplicate_cache_bytes: self.layout.pool.duplicate_cache_bytes,
             guesses_sizes: sized.job.guesses_sizes(),
             many_files: None,
             costs: self.costs,

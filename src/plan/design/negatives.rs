@@ -19,7 +19,7 @@ use crate::filter::sizing::blocked_fpr_while_filling;
 use crate::plan::buckets::buckets_for_survivors;
 use crate::plan::design::bloom::{BLOOM_POOL_SHARE, bloom_cap};
 use crate::plan::design::{Design, give_rest_to_pool};
-use crate::plan::job::Extent;
+use crate::plan::job::DataSize;
 use crate::plan::sizes::{SizedJob, all_distinct};
 use crate::plan::steps::List;
 use crate::plan::{Distinct, FilterPlan, Strategy};
@@ -30,7 +30,7 @@ use crate::plan::{Distinct, FilterPlan, Strategy};
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
 pub(in crate::plan) fn bloom_difference(sized: &SizedJob) -> Result<Design, Error> {
     let (job, distinct, keeps_repeats) = (&sized.job, &sized.distinct, sized.rule().repeats());
-    let others = Extent::sum(sized.kept.get(1..).unwrap_or_default());
+    let others = DataSize::sum(sized.kept.get(1..).unwrap_or_default());
     let alone = 1.0 - sized.sizes.common_share;
     let absent = sized.sizes.build.part(alone);
     let different = all_distinct(distinct.get(1..).unwrap_or_default());
@@ -38,7 +38,7 @@ pub(in crate::plan) fn bloom_difference(sized: &SizedJob) -> Result<Design, Erro
     let cap = bloom_cap(job, 1);
     // Lines that are written as often as they come need no buckets.
     let spilled = if keeps_repeats {
-        Extent::default()
+        DataSize::default()
     } else {
         absent
     };

@@ -8,7 +8,7 @@ use crate::plan::assumptions::{DEFAULT_BUCKETS, MANY_FILES};
 use crate::plan::buckets::{LEAST_BUCKET_BYTES, set_buckets};
 use crate::plan::design::{Design, duplicate_cache};
 use crate::plan::filters::surviving_others;
-use crate::plan::job::Extent;
+use crate::plan::job::DataSize;
 use crate::plan::layout::Layout;
 use crate::plan::sizes::SizedJob;
 use crate::plan::steps::List;
@@ -33,7 +33,7 @@ const POOL_TENTHS: u64 = 6;
 pub(in crate::plan) fn partition_layout(
     sized: &SizedJob,
     mut layout: Layout,
-    build: Extent,
+    build: DataSize,
 ) -> Result<Layout, Error> {
     // Six tenths of the memory, less the buffers for scanning, which are in use at the same time.
     let pool_bytes =

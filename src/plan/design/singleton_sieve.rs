@@ -25,7 +25,7 @@ use crate::plan::assumptions::OF_STRATEGY;
 use crate::plan::design::partition::partition_layout;
 use crate::plan::design::{Design, fit_pool, most_blocks};
 use crate::plan::filters::SURVIVOR_SLACK;
-use crate::plan::job::Extent;
+use crate::plan::job::DataSize;
 use crate::plan::layout::Layout;
 use crate::plan::sizes::SizedJob;
 use crate::plan::steps::List;
@@ -90,7 +90,7 @@ pub(in crate::plan) fn refuse_pipes(sized: &SizedJob, read_twice: &[usize]) -> R
 fn layout_for(
     sized: &SizedJob,
     layout: Layout,
-    survivors: Extent,
+    survivors: DataSize,
     filter_bytes: u64,
 ) -> Result<Layout, Error> {
     let mut layout = partition_layout(sized, layout, survivors)?;

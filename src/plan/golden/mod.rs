@@ -124,8 +124,8 @@ fn tell_layout(text: &mut String, layout: &Layout) {
         writers,
         block_bytes,
         blocks,
-        known_bytes,
-        known_line_bytes: _,
+        duplicate_cache_bytes,
+        cached_line_bytes: _,
         join_workers,
     } = pool;
     writeln!(
@@ -135,9 +135,9 @@ fn tell_layout(text: &mut String, layout: &Layout) {
          {buckets} buckets, blocks {blocks} x {block_bytes}, reads of {}{}{}",
         if *long_line_eighths == 1 { " at last" } else { "" },
         layout.read_bytes(),
-        match known_bytes {
+        match duplicate_cache_bytes {
             0 => String::new(),
-            bytes => format!(", {bytes} for known lines"),
+            bytes => format!(", {bytes} for a duplicate cache"),
         },
         match decoding.bytes {
             0 => String::new(),
@@ -183,14 +183,14 @@ fn every_plan_is_as_it_was() {
         std::fs::write(path, &text).unwrap();
         return;
     }
-    let mut place = "";
+    let mut location = "";
     for (is, was) in text.lines().zip(include_str!("plans.txt").lines()) {
         if !is.starts_with(' ') {
-            place = is;
+            location = is;
         }
         assert_eq!(
             is, was,
-            "{place} (OUTSET_RENEW_PLANS=1 accepts a change that is wanted)"
+            "{location} (OUTSET_RENEW_PLANS=1 accepts a change that is wanted)"
         );
     }
     assert_eq!(

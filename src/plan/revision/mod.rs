@@ -22,7 +22,7 @@ use crate::plan::design::memory::{SET_BITS_PER_KEY, resident_set_bytes};
 use crate::plan::design::partition::partition_layout;
 use crate::plan::design::{JOIN_SLACK_BYTES, most_blocks};
 use crate::plan::filters::SURVIVOR_SLACK;
-use crate::plan::job::Extent;
+use crate::plan::job::DataSize;
 use crate::plan::layout::Layout;
 use crate::plan::sizes::Sizes;
 use crate::plan::{FilterPlan, LEAST_USEFUL_SAVING, Plan, SIEVE_BITS_PER_KEY, SetEstimate};
@@ -117,12 +117,12 @@ impl Plan {
             return None;
         }
         let (first, next) = (self.sized.kept.first()?, self.sized.kept.get(1)?);
-        let different = Extent {
+        let different = DataSize {
             lines: distinct as u64,
             ..first.part((distinct / keys.max(1) as f64).min(1.0))
         };
         let by_mistake = next.part(filter_fpr);
-        let survivors = Extent {
+        let survivors = DataSize {
             bytes: different.bytes.saturating_add(by_mistake.bytes),
             lines: different.lines.saturating_add(by_mistake.lines),
         };
@@ -168,7 +168,7 @@ impl Plan {
     }
 
     /// Estimates what passes of the next input: the share of the sample that does.
-    fn survivors(&self, sample: SurvivorSample) -> Extent {
+    fn survivors(&self, sample: SurvivorSample) -> DataSize {
         let next = self
             .sized
             .kept
@@ -231,7 +231,7 @@ impl Plan {
 
     /// Buckets for everything, in all of the memory, as `partition` has them; `None` if the temporary disk has
     /// no room for all inputs.
-    fn partitioned(&self, build: Extent, sample: SurvivorSample) -> Option<Revision> {
+    fn partitioned(&self, build: DataSize, sample: SurvivorSample) -> Option<Revision> {
         if self.sized.sizes.total.bytes > sample.temp_bytes {
             return None;
         }
@@ -255,7 +255,7 @@ impl Plan {
 /// lines that are among those: the second filter keeps the others out, but for its own mistakes. What passes the first
 /// filter by mistake is not a line of the first input: of the lines that pass, the share t / s is common, with s = t +
 /// (1 - t) fpr. The second filter is taken to have the memory of the first.
-fn saving(sizes: &Sizes, sample: SurvivorSample, survivors: Extent) -> f64 {
+fn saving(sizes: &Sizes, sample: SurvivorSample, survivors: DataSize) -> f64 {
     let (share, fpr) = (sample.share(), sample.filter_fpr);
     let truly = ((share - fpr) / (1.0 - fpr)).max(0.0) / share.max(f64::MIN_POSITIVE);
     let distinct = sample.distinct(survivors.lines);

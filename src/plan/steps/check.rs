@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use super::lists::{List, screened_build, set_tail};
+use super::lists::{List, prefiltered_build, set_tail};
 use super::step::{Lets, Lives, Question, Seen, Slot, Step, Through};
 use crate::plan::golden::jobs::{requests, selections, sizes};
 use crate::plan::sizes::SizedJob;
@@ -44,7 +44,7 @@ struct Done {
 
 impl Done {
     /// Fails where `step` cannot be done now.
-    fn check_filters(&mut self, step: &Step, place: &str) {
+    fn check_filters(&mut self, step: &Step, step_name: &str) {
         let filled: Vec<Slot> = step.filled().into_iter().flatten().collect();
         if let Some(asked) = step.asked() {
             // An empty filter refuses every line: of a difference that is the answer.
@@ -57,24 +57,28 @@ impl Done {
                 } => *lets == absent,
                 _ => false,
             };
-            assert!(!filled.contains(&asked), "{place} asks what it fills");
+            assert!(!filled.contains(&asked), "{step_name} asks what it fills");
             assert!(
                 self.alive.contains(&asked) || may_be_empty,
-                "{place}: was never filled"
+                "{step_name}: was never filled"
             );
             self.asked.push(asked);
         }
         for slot in filled {
-            assert!(!self.asked.contains(&slot), "{place}: was asked before");
+            assert!(!self.asked.contains(&slot), "{step_name}: was asked before");
             if !self.alive.contains(&slot) {
                 self.alive.push(slot);
             }
         }
-        assert!(self.alive.len() <= 2, "{place}: {:?} are there", self.alive);
+        assert!(
+            self.alive.len() <= 2,
+            "{step_name}: {:?} are there",
+            self.alive
+        );
     }
 
     /// Fails where `step` cannot be done now.
-    fn check_order(&mut self, step: &Step, place: &str) {
+    fn check_order(&mut self, step: &Step, step_name: &str) {
         let Self {
             spilled,
             has_joined,
@@ -84,21 +88,23 @@ impl Done {
         } = self;
         assert!(
             !(*has_set && step.is_of_buckets()),
-            "{place}: a set takes all memory"
+            "{step_name}: a set takes all memory"
         );
         match step {
-            Step::Spill { at, .. } => assert!(spilled.insert(*at) && !*has_joined, "{place}"),
-            Step::Refilter { of, .. } => assert!(spilled.contains(of) && !*has_joined, "{place}"),
+            Step::Spill { at, .. } => assert!(spilled.insert(*at) && !*has_joined, "{step_name}"),
+            Step::Refilter { of, .. } => {
+                assert!(spilled.contains(of) && !*has_joined, "{step_name}")
+            }
             Step::Join { is_distinct } => {
-                assert!(!*has_joined && !spilled.is_empty(), "{place}");
-                assert!(!is_distinct || spilled.len() == 1, "{place}");
+                assert!(!*has_joined && !spilled.is_empty(), "{step_name}");
+                assert!(!is_distinct || spilled.len() == 1, "{step_name}");
                 *has_joined = true;
             }
-            Step::Filter { .. } => assert!(!*has_set, "{place}: a set takes all memory"),
+            Step::Filter { .. } => assert!(!*has_set, "{step_name}: a set takes all memory"),
             Step::Build { .. } => *has_set = true,
             // It has no outcome but an error.
             Step::Replan(Question::Rate(None)) => {}
-            Step::Replan(_) => assert!(!*has_written, "{place}: lines are out already"),
+            Step::Replan(_) => assert!(!*has_written, "{step_name}: lines are out already"),
             _ => {}
         }
         *has_written |= may_write(step);
@@ -115,12 +121,12 @@ fn check(name: &str, steps: &[Step], held: &[Slot], inputs: usize) {
     };
     let lives = Lives::of(steps);
     for (number, step) in steps.iter().enumerate() {
-        let place = format!("{name}: step {number}, {step:?}");
+        let step_name = format!("{name}: step {number}, {step:?}");
         done.read.extend(step.input());
-        done.check_filters(step, &place);
-        done.check_order(step, &place);
+        done.check_filters(step, &step_name);
+        done.check_order(step, &step_name);
         let rest = &steps[number + 1..];
-        assert!(*step != Step::Order || rest.is_empty(), "{place}");
+        assert!(*step != Step::Order || rest.is_empty(), "{step_name}");
         done.alive.retain(|&slot| !lives.is_over(slot, number + 1));
     }
     assert_eq!(done.has_joined, !done.spilled.is_empty(), "{name}");
@@ -162,7 +168,7 @@ fn what_a_decision_puts_in_the_place_of_a_list_can_be_performed() {
         let partition = List::Partition { feeds: false };
         check(&name, &partition.steps(inputs, &sides), &[], inputs);
         if sides.rule().finds_common() && inputs > 1 {
-            let set = [&[screened_build()][..], &set_tail(inputs as u32)].concat();
+            let set = [&[prefiltered_build()][..], &set_tail(inputs as u32)].concat();
             check(&name, &set, &[Slot::FIRST], inputs);
             check(&name, &List::Set.steps(inputs, &sides), &[], inputs);
         }
@@ -178,7 +184,7 @@ fn a_decision_comes_when_the_filter_that_it_looks_at_is_complete() {
         for list in [
             List::Sieve,
             List::SingletonSieve,
-            List::ScreenedSet,
+            List::PrefilteredSet,
             List::Chain { has_stored: false },
             List::Absent,
         ] {

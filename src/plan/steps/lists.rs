@@ -22,7 +22,7 @@
 //! The order of an answer is one more step behind each.
 
 use super::step::{At, Lets, Question, Seen, Slot, Step, Through};
-use crate::selection::{Order, Sides, Turn};
+use crate::selection::{Order, SideReading, Sides};
 
 /// A list of steps, one for each kind of design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(crate) enum List {
     /// A set in memory.
     Set,
     /// A set in memory, behind filters.
-    ScreenedSet,
+    PrefilteredSet,
     /// Bitmaps of addresses.
     Bitmaps,
 }
@@ -54,7 +54,12 @@ impl List {
     /// Lists the steps for `inputs` inputs, which are these sides.
     pub(crate) fn steps(self, inputs: usize, sides: &Sides) -> Vec<Step> {
         let rule = sides.rule();
-        let is_twice = sides.turns().iter().filter(|turn| turn.input == 0).count() > 1;
+        let is_twice = sides
+            .readings()
+            .iter()
+            .filter(|reading| reading.input == 0)
+            .count()
+            > 1;
         let n = inputs as At;
         let mut steps = match self {
             _ if n == 0 => return Vec::new(),
@@ -73,14 +78,14 @@ impl List {
                     .collect()
             }
             Self::Set if rule.repeats() => looked_up(sides),
-            Self::ScreenedSet if n == 1 => set(sides),
+            Self::PrefilteredSet if n == 1 => set(sides),
             Self::Set => set(sides),
-            Self::ScreenedSet => {
+            Self::PrefilteredSet => {
                 let front = [
                     filter(0, Seen::Nothing),
                     Step::Replan(Question::SmallSet(1)),
                 ];
-                [&front[..], &[screened_build()], &set_tail(n)].concat()
+                [&front[..], &[prefiltered_build()], &set_tail(n)].concat()
             }
             Self::Bitmaps => bitmaps(n, sides),
         };
@@ -226,12 +231,12 @@ fn absent(n: At, is_twice: bool, repeats: bool) -> Vec<Step> {
 
 fn set(sides: &Sides) -> Vec<Step> {
     let building = sides.rule().building_sides();
-    let turn = |(turn, rank): (&Turn, u32)| {
-        let (at, side) = (turn.input as At, sides.rule().side(turn.number, rank));
+    let step = |(reading, rank): (&SideReading, u32)| {
+        let (at, side) = (reading.input as At, sides.rule().side(reading.number, rank));
         built_or_marked(at, side, rank as usize <= building)
     };
-    let turns = sides.turns().iter().zip(1..).map(turn);
-    turns.chain([Step::Write]).collect()
+    let steps = sides.readings().iter().zip(1..).map(step);
+    steps.chain([Step::Write]).collect()
 }
 
 fn built_or_marked(at: At, side: u32, builds: bool) -> Step {
@@ -257,24 +262,27 @@ fn looked_up(sides: &Sides) -> Vec<Step> {
     let (first, others) = first_and_others(sides);
     let building = if rule.in_first() { others.len() } else { 1 };
     let rank = others.len() as u32 + 1;
-    let others = (1..).zip(others).map(|(rank, turn)| {
-        let (at, side) = (turn.input as At, rule.side(turn.number, rank));
+    let others = (1..).zip(others).map(|(rank, reading)| {
+        let (at, side) = (reading.input as At, rule.side(reading.number, rank));
         built_or_marked(at, side, rank as usize <= building)
     });
-    let first = first.into_iter().map(|turn| Step::LookUp {
-        at: turn.input as At,
+    let first = first.into_iter().map(|reading| Step::LookUp {
+        at: reading.input as At,
         rank,
     });
     others.chain(first).collect()
 }
 
-/// Divides the turns into those of the first side and those of the others.
-fn first_and_others(sides: &Sides) -> (Vec<&Turn>, Vec<&Turn>) {
-    sides.turns().iter().partition(|turn| turn.number == 1)
+/// Divides the readings into those of the first side and those of the others.
+fn first_and_others(sides: &Sides) -> (Vec<&SideReading>, Vec<&SideReading>) {
+    sides
+        .readings()
+        .iter()
+        .partition(|reading| reading.number == 1)
 }
 
 /// Makes the step that builds a set of what survives of the second input.
-pub(crate) fn screened_build() -> Step {
+pub(crate) fn prefiltered_build() -> Step {
     Step::Build {
         at: 1,
         side: 1,
@@ -300,8 +308,14 @@ fn bitmaps(n: At, sides: &Sides) -> Vec<Step> {
     let rule = sides.rule();
     let (others, last): (Vec<At>, At) = if rule.in_first() || rule.repeats() {
         let (first, others) = first_and_others(sides);
-        let others = others.into_iter().map(|turn| turn.input as At).collect();
-        (others, first.first().map_or(0, |turn| turn.input as At))
+        let others = others
+            .into_iter()
+            .map(|reading| reading.input as At)
+            .collect();
+        (
+            others,
+            first.first().map_or(0, |reading| reading.input as At),
+        )
     } else {
         ((0..n - 1).collect(), n - 1)
     };

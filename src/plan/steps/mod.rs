@@ -27,5 +27,5 @@ mod text;
 #[cfg(test)]
 mod check;
 
-pub(crate) use lists::{List, screened_build, set_tail};
+pub(crate) use lists::{List, prefiltered_build, set_tail};
 pub(crate) use step::{At, Lets, Lives, Question, Seen, Slot, Step, Steps, Through, readings};

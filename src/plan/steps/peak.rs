@@ -89,6 +89,6 @@ mod tests {
         assert_eq!(peak_of(List::Sieve, 3), 1201);
         assert_eq!(peak_of(List::Partition { feeds: true }, 2), 100_000);
         assert_eq!(peak_of(List::Set, 2), 10_001);
-        assert_eq!(peak_of(List::ScreenedSet, 3), 10_111);
+        assert_eq!(peak_of(List::PrefilteredSet, 3), 10_111);
     }
 }

@@ -3,7 +3,7 @@
 //! *Owns:* [`Step`] and what it is made of, and the list of a plan ([`Steps`]). *Invariants:* a step says what is done,
 //! not with which memory or threads. *Cost:* 32 bytes.
 
-/// An input, by its place in the plan's order. It is valid for one plan: the next may have another order.
+/// An input, by its index in the plan's order. It is valid for one plan: the next may have another order.
 pub(crate) type At = u32;
 
 /// A filter of a list, by its number. The first has the shape of the plan's first filter, and all others that of its

@@ -21,7 +21,7 @@ fn known(selection: Selection, inputs: &[InputShape]) -> (u64, u64) {
         ..job(inputs, 1 << 30)
     })
     .unwrap();
-    (plan.known_bytes, plan.costs.bytes_written)
+    (plan.duplicate_cache_bytes, plan.costs.bytes_written)
 }
 
 #[test]

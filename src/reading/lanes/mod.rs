@@ -74,7 +74,7 @@ impl<'a> Lanes<'a> {
             return Ok(Err(buffer));
         };
         // Also where reading fails: a thread that reads on before the failure is known must not get the
-        // number, and so the turn, of the chunk that is missing.
+        // number, and so the ticket, of the chunk that is missing.
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         match chunks.next(buffer)? {
             Next::Cut(cut) => Ok(Ok((number, cut))),

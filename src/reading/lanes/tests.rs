@@ -10,13 +10,13 @@ use data_gen::Compression;
 use super::*;
 use crate::decode::request::Opening;
 use crate::error::{Error, Result};
-use crate::input::supply::PieceOpening;
+use crate::input::byte_reader::PieceOpening;
 use crate::input::{Files, Input, Source};
 use crate::interrupt::Interrupt;
 use crate::lines::LineFormat;
 use crate::memory::budget::MemoryBudget;
 use crate::reading::chunk::{ChunkRules, Pooled};
-use crate::reading::failure::PlacedFailure;
+use crate::reading::failure::LocatedFailure;
 use crate::reading::long_lines::{LimitAdvice, LongLines};
 use crate::reading::{Reading, ReadingRules};
 use crate::temp::quota::Quota;
@@ -38,7 +38,7 @@ type Read = (usize, u64, Vec<u8>);
 fn read(paths: &[PathBuf], lanes: usize) -> Result<(Vec<Read>, usize)> {
     let budget = MemoryBudget::new(64 << 20, 0);
     let decoding = MemoryBudget::new(64 << 20, 0);
-    let (interrupt, failure) = (Interrupt::new(), PlacedFailure::default());
+    let (interrupt, failure) = (Interrupt::new(), LocatedFailure::default());
     let source = Source::from(Files::new("all", paths.to_vec()));
     let opening = Opening {
         decodes: true,
@@ -62,7 +62,7 @@ fn read(paths: &[PathBuf], lanes: usize) -> Result<(Vec<Read>, usize)> {
         waiting: None,
     };
     let reading = Reading::open(&input, rules)?;
-    let place_opening = PieceOpening {
+    let piece_opening = PieceOpening {
         terminator: b'\n',
         stop: &go_on,
         budget: budget.clone(),
@@ -80,7 +80,7 @@ fn read(paths: &[PathBuf], lanes: usize) -> Result<(Vec<Read>, usize)> {
             };
             for chunk in pooled.into_iter().chain(cut.long_line) {
                 let bytes = chunk.bytes();
-                let start = input.offset_of(chunk.place_of(bytes), &place_opening);
+                let start = input.offset_of(chunk.location_of(bytes), &piece_opening);
                 for line in LineFormat::default().lines(bytes) {
                     let offset = line.as_ptr() as u64 - bytes.as_ptr() as u64;
                     lines.push((chunk.part, start + offset, line.to_vec()));
@@ -151,8 +151,8 @@ fn in_frames(compression: Compression, text: &[u8], size: usize) -> Vec<u8> {
     frames.collect::<Vec<_>>().concat()
 }
 
-fn write(place: &Path, files: &[Vec<u8>]) -> Vec<PathBuf> {
-    let path = |number: usize| place.join(number.to_string());
+fn write(directory: &Path, files: &[Vec<u8>]) -> Vec<PathBuf> {
+    let path = |number: usize| directory.join(number.to_string());
     for (number, file) in files.iter().enumerate() {
         fs::write(path(number), file).unwrap();
     }
@@ -161,7 +161,7 @@ fn write(place: &Path, files: &[Vec<u8>]) -> Vec<PathBuf> {
 
 #[test]
 fn a19_lines_of_pieces_are_those_of_the_file_wherever_frames_end() {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let texts = [
         text(400, 60, false),
         text(300, 20, true),
@@ -176,7 +176,7 @@ fn a19_lines_of_pieces_are_those_of_the_file_wherever_frames_end() {
         for size in [80, 97, 1000, 1 << 16] {
             for text in &texts {
                 let file = in_frames(compression, text, size);
-                let paths = write(place.path(), &[file]);
+                let paths = write(directory.path(), &[file]);
                 let expected = lines_of(std::slice::from_ref(text));
                 for lanes in [1, 2, 4] {
                     let (found, _) = read(&paths, lanes).unwrap();
@@ -185,7 +185,7 @@ fn a19_lines_of_pieces_are_those_of_the_file_wherever_frames_end() {
             }
         }
         let long = in_frames(compression, &texts[0], 97);
-        let paths = write(place.path(), &[long]);
+        let paths = write(directory.path(), &[long]);
         assert_eq!(read(&paths, 4).unwrap().1, 4);
         assert_eq!(read(&paths, 1).unwrap().1, 1);
     }
@@ -193,7 +193,7 @@ fn a19_lines_of_pieces_are_those_of_the_file_wherever_frames_end() {
 
 #[test]
 fn b20_files_of_any_formats_are_decoded_side_by_side() {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let (mut texts, mut files) = (vec![text(500, 40, true)], vec![text(500, 40, true)]);
     for (number, compression) in (1..).zip(Compression::ALL) {
         for (lines, most) in [(200 + number, 50), (0, 0), (9, 2000)] {
@@ -201,7 +201,7 @@ fn b20_files_of_any_formats_are_decoded_side_by_side() {
             files.push(in_frames(compression, &texts[texts.len() - 1], 500));
         }
     }
-    let paths = write(place.path(), &files);
+    let paths = write(directory.path(), &files);
     let expected = lines_of(&texts);
     for lanes in [1, 2, 3, 9] {
         let (found, in_all) = read(&paths, lanes).unwrap();
@@ -212,29 +212,29 @@ fn b20_files_of_any_formats_are_decoded_side_by_side() {
 
 #[test]
 fn b21_frames_that_do_not_end_where_the_file_says_are_errors() {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let text = text(400, 60, false);
-    for (compression, place_of_size) in [(Compression::Bgzf, 16), (Compression::Pzstd, 8)] {
+    for (compression, offset_of_size) in [(Compression::Bgzf, 16), (Compression::Pzstd, 8)] {
         let frame = |text: &[u8]| compression.compress(text).unwrap();
         let (first, second) = (frame(&text[..5000]), frame(&text[5000..9000]));
         let third = frame(&text[9000..]);
         let whole = [&first[..], &second, &third].concat();
-        assert!(read(&write(place.path(), std::slice::from_ref(&whole)), 2).is_ok());
+        assert!(read(&write(directory.path(), std::slice::from_ref(&whole)), 2).is_ok());
         // The first says that it goes on to the end of the second, which is a frame's begin, too.
         let mut lie = whole;
         let said = (first.len() + second.len()) as u32;
         match compression {
             Compression::Bgzf => {
                 let said = ((said - 1) as u16).to_le_bytes();
-                lie[place_of_size..place_of_size + 2].copy_from_slice(&said);
+                lie[offset_of_size..offset_of_size + 2].copy_from_slice(&said);
             }
             _ => {
                 let said = (said - 12).to_le_bytes();
-                lie[place_of_size..place_of_size + 4].copy_from_slice(&said);
+                lie[offset_of_size..offset_of_size + 4].copy_from_slice(&said);
             }
         }
         // Both frames are read then, before the border.
-        let (found, _) = read(&write(place.path(), &[lie]), 2).unwrap();
+        let (found, _) = read(&write(directory.path(), &[lie]), 2).unwrap();
         assert!(
             found == lines_of(std::slice::from_ref(&text)),
             "{compression:?}"
@@ -259,15 +259,15 @@ fn b21_frames_that_do_not_end_where_the_file_says_are_errors() {
         match compression {
             Compression::Bgzf => {
                 let said = ((at - 1) as u16).to_le_bytes();
-                outer[place_of_size..place_of_size + 2].copy_from_slice(&said);
+                outer[offset_of_size..offset_of_size + 2].copy_from_slice(&said);
             }
             _ => {
                 let said = ((at - 12) as u32).to_le_bytes();
-                outer[place_of_size..place_of_size + 4].copy_from_slice(&said);
+                outer[offset_of_size..offset_of_size + 4].copy_from_slice(&said);
             }
         }
         let file = [&outer[..], &third].concat();
-        let error = read(&write(place.path(), &[file]), 2).unwrap_err();
+        let error = read(&write(directory.path(), &[file]), 2).unwrap_err();
         assert!(matches!(error, Error::Undecodable { .. }), "{error}");
     }
 }

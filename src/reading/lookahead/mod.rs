@@ -14,29 +14,29 @@
 
 use crate::decode::stream::Filled;
 use crate::error::Result;
-use crate::input::supply::Supply;
+use crate::input::byte_reader::ByteReader;
 use crate::lines::quotes::{Field, Marks, Walk};
 use crate::memory::buffer::PAGE;
 use crate::temp::copy::{Copy, CopyReader};
 use crate::temp::space::TempSpace;
 
-/// The bytes of a supply that were taken from it before their turn.
-pub(super) struct Ahead<'a> {
+/// The bytes of a reader that were taken from it before their turn.
+pub(super) struct Lookahead<'a> {
     /// The bytes that were taken.
     bytes: u64,
-    /// A copy of them; `None` where the supply can go back itself.
+    /// A copy of them; `None` where the reader can go back itself.
     copy: Option<Copy<'a>>,
 }
 
-impl<'a> Ahead<'a> {
-    /// Begins a look ahead in `supply`, whose bytes `space` may have to keep. `None` where there is no such space.
+impl<'a> Lookahead<'a> {
+    /// Begins a look ahead in `reader`, whose bytes `space` may have to keep. `None` where there is no such space.
     ///
     /// # Errors
     /// As [`Copy::new`].
-    pub(super) fn of(supply: &Supply<'a>, space: &'a TempSpace) -> Result<Option<Self>> {
-        let copy = match supply.can_seek() {
+    pub(super) fn of(reader: &ByteReader<'a>, space: &'a TempSpace) -> Result<Option<Self>> {
+        let copy = match reader.can_seek() {
             true => None,
-            false if space.has_places() => Some(Copy::new(space, "ahead")?),
+            false if space.has_directories() => Some(Copy::new(space, "ahead")?),
             false => return Ok(None),
         };
         Ok(Some(Self { bytes: 0, copy }))
@@ -53,13 +53,13 @@ impl<'a> Ahead<'a> {
     }
 
     /// Returns true if the quoted field that is open at the end of `bytes` is damaged; `walk` is the way through them.
-    /// What is taken from `supply` for that goes through `window`, of two pages or more.
+    /// What is taken from `reader` for that goes through `window`, of two pages or more.
     ///
     /// # Errors
-    /// As [`Supply::fill`] and [`Ahead::add`].
+    /// As [`ByteReader::fill`] and [`Lookahead::add`].
     pub(super) fn finds_damage(
         &mut self,
-        supply: &mut Supply<'a>,
+        reader: &mut ByteReader<'a>,
         mut walk: Walk,
         bytes: &[u8],
         marks: Marks,
@@ -71,7 +71,7 @@ impl<'a> Ahead<'a> {
         let mut kept = rest.len();
         window[front - kept..front].copy_from_slice(rest);
         loop {
-            let filled = self.take(supply, &mut window[front..])?;
+            let filled = self.take(reader, &mut window[front..])?;
             let all = front - kept..front + filled.bytes;
             rest = &window[all.clone()];
             walk = Walk::inside();
@@ -84,14 +84,14 @@ impl<'a> Ahead<'a> {
         }
     }
 
-    /// Takes from `supply` until `pages` are full or it has ended.
-    fn take(&mut self, supply: &mut Supply<'a>, pages: &mut [u8]) -> Result<Filled> {
+    /// Takes from `reader` until `pages` are full or it has ended.
+    fn take(&mut self, reader: &mut ByteReader<'a>, pages: &mut [u8]) -> Result<Filled> {
         let mut filled = Filled {
             bytes: 0,
             is_ended: false,
         };
         while filled.bytes < pages.len() && !filled.is_ended {
-            let more = supply.fill(&mut pages[filled.bytes..])?;
+            let more = reader.fill(&mut pages[filled.bytes..])?;
             filled.bytes += more.bytes;
             filled.is_ended = more.is_ended;
         }
@@ -100,13 +100,13 @@ impl<'a> Ahead<'a> {
     }
 
     /// Ends the look. Returns the number of bytes after the first `used` that are to come again, and what reads them;
-    /// `None` where the supply goes back itself.
+    /// `None` where the reader goes back itself.
     ///
     /// # Errors
     /// As [`Copy::read_from`].
     pub(super) fn finish(self, used: u64) -> Result<(u64, Option<CopyReader<'a>>)> {
-        let reader = self.copy.map(|copy| copy.read_from(used)).transpose()?;
-        Ok((self.bytes - used, reader))
+        let copy = self.copy.map(|copy| copy.read_from(used)).transpose()?;
+        Ok((self.bytes - used, copy))
     }
 }
 

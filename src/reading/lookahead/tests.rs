@@ -13,7 +13,7 @@ use crate::lines::LineFormat;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::reading::chunk::{ChunkRules, Pooled};
-use crate::reading::failure::PlacedFailure;
+use crate::reading::failure::LocatedFailure;
 use crate::reading::long_lines::{LimitAdvice, LongLines};
 use crate::reading::{Reading, ReadingRules};
 use crate::record::Dialect;
@@ -36,7 +36,7 @@ impl LimitAdvice for NoAdvice {
 fn read(source: Source, format: LineFormat, space: &TempSpace) -> Result<Vec<Vec<u8>>> {
     let budget = MemoryBudget::new(1 << 20, 0);
     let decoding = MemoryBudget::new(1 << 20, 0);
-    let (interrupt, failure) = (Interrupt::new(), PlacedFailure::default());
+    let (interrupt, failure) = (Interrupt::new(), LocatedFailure::default());
     let room = budget.split_off("long lines", ROOM)?;
     let long_lines = LongLines::new(room, &NoAdvice, &interrupt, &failure);
     let opening = Opening {
@@ -124,9 +124,12 @@ fn text(seed: u64) -> Vec<u8> {
 }
 
 /// Puts the texts into plain files, into compressed ones, and into a pipe.
-fn sources(place: &Path, texts: &[Vec<u8>]) -> Vec<(Source, Option<std::thread::JoinHandle<()>>)> {
+fn sources(
+    directory: &Path,
+    texts: &[Vec<u8>],
+) -> Vec<(Source, Option<std::thread::JoinHandle<()>>)> {
     let write = |name: String, bytes: &[u8]| -> PathBuf {
-        let path = place.join(name);
+        let path = directory.join(name);
         fs::write(&path, bytes).unwrap();
         path
     };
@@ -141,7 +144,7 @@ fn sources(place: &Path, texts: &[Vec<u8>]) -> Vec<(Source, Option<std::thread::
         write(format!("{number}.gz"), &encoder.finish().unwrap())
     });
     let packed = Source::from(Files::new("packed", packed.collect::<Vec<_>>()));
-    let path = place.join("pipe");
+    let path = directory.join("pipe");
     mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     let (fifo, text) = (path.clone(), texts.concat());
     let writer = std::thread::spawn(move || {
@@ -161,11 +164,12 @@ fn a21_records_with_quotes_that_are_never_closed_are_found_within_little_memory(
     let (mut copies, mut refused) = (0, 0);
     for seed in 0..60 {
         let texts = [text(2 * seed), text(2 * seed + 1)];
-        let place = tempfile::tempdir().unwrap();
-        let space_place = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let space_directory = tempfile::tempdir().unwrap();
         let quota = Quota::new(u64::MAX);
-        let parents = [space_place.path().to_owned()];
-        for (number, (source, writer)) in sources(place.path(), &texts).into_iter().enumerate() {
+        let parents = [space_directory.path().to_owned()];
+        for (number, (source, writer)) in sources(directory.path(), &texts).into_iter().enumerate()
+        {
             let is_pipe = writer.is_some();
             let whole = if is_pipe {
                 vec![texts.concat()]

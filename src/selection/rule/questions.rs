@@ -131,7 +131,7 @@ impl Rule {
     }
 
     /// Returns true if nothing must be known of a line but which sides have it: neither occurrences, nor a label, nor
-    /// a place.
+    /// a position.
     fn is_bare(&self) -> bool {
         let is_labelled = self.selection.label != Label::None;
         !is_labelled && !self.selection.is_counted() && !self.picks_first()

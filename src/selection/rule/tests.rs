@@ -41,10 +41,10 @@ fn combinations() -> Vec<[bool; SIDES]> {
         .collect()
 }
 
-/// Returns the mark of a line that is in `which` sides, when they had their turns in this order of numbers from 1.
+/// Returns the mark of a line that is in `which` sides, when they had their readings in this order of numbers from 1.
 fn mark(rule: &Rule, which: &[bool], order: [u32; SIDES]) -> u32 {
-    let turns = order.into_iter().zip(1..);
-    let own = turns.filter(|&(number, _)| which[number as usize - 1]);
+    let readings = order.into_iter().zip(1..);
+    let own = readings.filter(|&(number, _)| which[number as usize - 1]);
     own.fold(0, |mark, (number, rank)| {
         let side = rule.side(number, rank);
         // A side may have a line more than once.
@@ -75,7 +75,7 @@ fn l1_every_kind_of_rule_selects_by_the_sides_in_any_order_of_the_work() {
             let rule = Rule::new(selection.labelled(label), SIDES).unwrap();
             for which in combinations() {
                 for order in [[1, 2, 3], [1, 3, 2], [2, 3, 1], [3, 2, 1]] {
-                    // Where the first side counts by itself, it has the first turn.
+                    // Where the first side counts by itself, it has the first reading.
                     if rule.in_first() && order[0] != 1 {
                         continue;
                     }

@@ -24,9 +24,9 @@
 //!   locked: the run that was about to mark it notices, and makes another.
 //! - What is removed is removed relative to the directory that was looked at, and no link is followed.
 //!   The exception: a run that has no descriptor left for its own directory removes its mark by its path,
-//!   after a look at what is there; who may rename in that place could change it in between.
+//!   after a look at what is there; whoever may rename there could change it in between.
 //!
-//! *Cost:* one descriptor as long as the directory is there; a listing of each place that temporary
+//! *Cost:* one descriptor as long as the directory is there; a listing of each directory that temporary
 //! files go to, once per command.
 
 use std::ffi::{CStr, OsStr};
@@ -93,16 +93,16 @@ fn marked(directory: &Path, unlocked: &Path) -> Result<File, Errno> {
     Ok(file)
 }
 
-/// Removes what killed runs of this user have left in `place`. What cannot be removed stays, and no error is
+/// Removes what killed runs of this user have left in `parent`. What cannot be removed stays, and no error is
 /// reported: a run does not depend on it. Several runs may do this at the same time.
-pub(super) fn remove_orphans(place: &Path) {
-    let Some(place_itself) = opened(place) else {
+pub(super) fn remove_orphans(parent: &Path) {
+    let Some(opened) = opened(parent) else {
         return;
     };
-    let _some_may_stay = names(&place_itself, |name| {
+    let _some_may_stay = names(&opened, |name| {
         if name.to_bytes().starts_with(PREFIX.as_bytes()) {
             // With a mark and nothing strange, it is an orphan; without one, it may be one from step 1 or 2.
-            let path = place.join(OsStr::from_bytes(name.to_bytes()));
+            let path = parent.join(OsStr::from_bytes(name.to_bytes()));
             if let Some(orphan) = Orphan::recognised(&path) {
                 orphan.remove(&path);
             } else {
@@ -116,7 +116,7 @@ pub(super) fn remove_orphans(place: &Path) {
 /// Removes the directory of this run, in an order that another run can finish:
 ///
 /// 1. Try to remove it as it is: enough without a mark.
-/// 2. Remove the files. If that fails, the mark stays, and the next run in this place removes the rest.
+/// 2. Remove the files. If that fails, the mark stays, and the next run with this directory removes the rest.
 /// 3. Remove the mark under both of its names, then the directory.
 ///
 /// `holds_files` is false if there is certainly nothing but the mark: then no listing is needed, and the
@@ -135,7 +135,7 @@ pub(super) fn remove_own(path: &Path, holds_files: bool) {
                 is_private(directory, FileType::Directory)
                     && unlinkat(directory, name, AtFlags::empty()).is_ok()
             }
-            // A link in its place leads to what is somebody else's.
+            // A link of its name leads to what is somebody else's.
             Err(Errno::LOOP | Errno::NOTDIR | Errno::NOENT) => false,
             // There is no descriptor left for it, or its disk fails.
             Err(_) => is_directory(path) && std::fs::remove_file(path.join(name)).is_ok(),

@@ -1,4 +1,4 @@
-//! A directory of a run and a link to what is somebody else's, which change places all the time while
+//! A directory of a run and a link to what is somebody else's, which are swapped all the time while
 //! runs clean up.
 
 use std::fs::{self, Permissions};
@@ -17,7 +17,7 @@ const TRIES: [u32; 2] = [10_000, 100_000];
 /// The files that a killed run leaves, and any clean-up removes where it may.
 const LEFT: [&str; 2] = ["000001-store0-bucket3", "lock"];
 
-/// The least number of changes of places with which a race shows much.
+/// The least number of swaps with which a race shows much.
 const LEAST_SWAPS: u64 = 1000;
 /// The longest time that a race may take for these.
 const LONGEST_RACE: Duration = Duration::from_secs(60);
@@ -32,7 +32,7 @@ fn made(path: &Path) {
     }
 }
 
-/// Lets `own` be a directory and a link to `target` by turns until `is_over`; returns how often.
+/// Lets `own` be a directory and a link to `target` alternately until `is_over`; returns how often.
 fn swap(own: &Path, target: &Path, is_over: &AtomicBool, swaps: &AtomicU64) {
     let aside: PathBuf = own.with_file_name("aside");
     symlink(target, &aside).unwrap();
@@ -41,7 +41,7 @@ fn swap(own: &Path, target: &Path, is_over: &AtomicBool, swaps: &AtomicU64) {
             swaps.fetch_add(1, Ordering::Relaxed);
             continue;
         }
-        // The one who cleans up has removed the directory, which was in its place.
+        // The thread that cleans up has removed the directory.
         let again = own.with_file_name("again");
         made(&again);
         if fs::rename(&again, own).is_err() {
@@ -51,14 +51,14 @@ fn swap(own: &Path, target: &Path, is_over: &AtomicBool, swaps: &AtomicU64) {
     }
 }
 
-/// Cleans up with `clean`, `tries` times, while the directory and the link change places; more often where a busy
+/// Cleans up with `clean`, `tries` times, while the directory and the link are swapped; more often where a busy
 /// machine lets them change too seldom meanwhile.
 fn race(tries: u32, clean: impl Fn(&Path, u32)) {
-    let place = tempfile::tempdir().unwrap();
+    let parent = tempfile::tempdir().unwrap();
     let elsewhere = tempfile::tempdir().unwrap();
     let target = elsewhere.path().join("somebody-elses");
     made(&target);
-    let own = place.path().join("outset-own");
+    let own = parent.path().join("outset-own");
     made(&own);
     let (is_over, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
     let lost = thread::scope(|scope| {
@@ -81,7 +81,7 @@ fn race(tries: u32, clean: impl Fn(&Path, u32)) {
     assert_eq!(lost, None, "a file of somebody else is gone");
     let swaps = swaps.load(Ordering::Relaxed);
     if swaps == 0 {
-        eprintln!("skipped: names cannot change places here");
+        eprintln!("skipped: names cannot be swapped here");
         return;
     }
     assert!(swaps > LEAST_SWAPS, "there was hardly a race: {swaps}");

@@ -6,8 +6,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use super::*;
 
 /// Makes a directory as a run makes it, with a file in it.
-fn made(place: &Path, name: &str) -> std::path::PathBuf {
-    let path = place.join(name);
+fn made(parent: &Path, name: &str) -> std::path::PathBuf {
+    let path = parent.join(name);
     fs::create_dir(&path).unwrap();
     fs::set_permissions(&path, Permissions::from_mode(0o700)).unwrap();
     fs::write(path.join("000001-store0-bucket3"), "x").unwrap();
@@ -16,26 +16,26 @@ fn made(place: &Path, name: &str) -> std::path::PathBuf {
 
 #[test]
 fn e11_g3_the_directory_of_a_killed_run_goes_and_that_of_a_live_one_stays() {
-    let place = tempfile::tempdir().unwrap();
+    let parent = tempfile::tempdir().unwrap();
     let (dead, alive) = (
-        made(place.path(), "outset-dead"),
-        made(place.path(), "outset-alive"),
+        made(parent.path(), "outset-dead"),
+        made(parent.path(), "outset-alive"),
     );
     drop(mark_as_alive(&dead));
     let lock = mark_as_alive(&alive);
     assert!(matches!(lock, Mark::Alive(_)));
-    remove_orphans(place.path());
+    remove_orphans(parent.path());
     assert!(!dead.exists() && alive.join("000001-store0-bucket3").exists());
     drop(lock);
-    remove_orphans(place.path());
+    remove_orphans(parent.path());
     assert!(!alive.exists());
 }
 
 #[test]
 fn e11_g3_a_directory_that_was_never_marked_goes_unless_its_maker_is_at_it() {
-    let place = tempfile::tempdir().unwrap();
+    let parent = tempfile::tempdir().unwrap();
     let empty = |name: &str| {
-        let path = place.path().join(name);
+        let path = parent.path().join(name);
         fs::create_dir(&path).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o700)).unwrap();
         path
@@ -54,15 +54,15 @@ fn e11_g3_a_directory_that_was_never_marked_goes_unless_its_maker_is_at_it() {
     lock(&unlocked);
     let held = lock(&locked);
     flock(&held, FlockOperation::NonBlockingLockExclusive).unwrap();
-    remove_orphans(place.path());
+    remove_orphans(parent.path());
     assert!(!bare.exists() && !unlocked.exists() && locked.join(UNLOCKED).exists());
     assert!(matches!(mark_as_alive(&bare), Mark::Gone));
 }
 
 #[test]
 fn e9_the_lock_is_the_owners_says_what_it_is_and_takes_nobodys_file() {
-    let place = tempfile::tempdir().unwrap();
-    let directory = made(place.path(), "outset-mine");
+    let parent = tempfile::tempdir().unwrap();
+    let directory = made(parent.path(), "outset-mine");
     let Mark::Alive(file) = mark_as_alive(&directory) else {
         panic!("it was not marked");
     };
@@ -72,7 +72,7 @@ fn e9_the_lock_is_the_owners_says_what_it_is_and_takes_nobodys_file() {
     assert_eq!(mode & 0o777, 0o600);
     drop(file);
     // Who can make names in the directory cannot have a file of somebody else written to.
-    let theirs = place.path().join("theirs");
+    let theirs = parent.path().join("theirs");
     fs::write(&theirs, "x").unwrap();
     let unlocked = directory.join(UNLOCKED);
     for link in [fs::hard_link::<&Path, &Path>, symlink] {
@@ -87,8 +87,8 @@ fn e9_the_lock_is_the_owners_says_what_it_is_and_takes_nobodys_file() {
 fn what_is_opened_here_is_closed_in_programs_that_are_started() {
     use rustix::fs::{OFlags, fcntl_getfl};
     use rustix::io::{FdFlags, fcntl_getfd};
-    let place = tempfile::tempdir().unwrap();
-    let path = made(place.path(), "outset-mine");
+    let parent = tempfile::tempdir().unwrap();
+    let path = made(parent.path(), "outset-mine");
     let Mark::Alive(mark) = mark_as_alive(&path) else {
         panic!("it was not marked");
     };
@@ -125,12 +125,12 @@ fn only_names_that_a_run_gives_are_its_own() {
 
 #[test]
 fn e10_a_link_in_the_place_of_the_directory_of_a_run_costs_nobody_a_file() {
-    let place = tempfile::tempdir().unwrap();
-    let target = made(place.path(), "somebody-elses");
+    let parent = tempfile::tempdir().unwrap();
+    let target = made(parent.path(), "somebody-elses");
     for name in ["lock", "lock.new", "thesis.txt"] {
         fs::write(target.join(name), "x").unwrap();
     }
-    let own = place.path().join("outset-own");
+    let own = parent.path().join("outset-own");
     symlink(&target, &own).unwrap();
     for holds_files in [true, false] {
         remove_own(&own, holds_files);
@@ -141,13 +141,13 @@ fn e10_a_link_in_the_place_of_the_directory_of_a_run_costs_nobody_a_file() {
 
 #[test]
 fn e10_what_is_not_certainly_an_orphan_is_left_alone() {
-    let place = tempfile::tempdir().unwrap();
+    let parent = tempfile::tempdir().unwrap();
     let orphan = |name: &str| {
-        let path = made(place.path(), name);
+        let path = made(parent.path(), name);
         drop(mark_as_alive(&path));
         path
     };
-    let unmarked = made(place.path(), "outset-unmarked");
+    let unmarked = made(parent.path(), "outset-unmarked");
     let other_name = orphan("offset-abc");
     let open_to_all = orphan("outset-open");
     fs::set_permissions(&open_to_all, Permissions::from_mode(0o755)).unwrap();
@@ -156,10 +156,10 @@ fn e10_what_is_not_certainly_an_orphan_is_left_alone() {
     let foreign_directory = orphan("outset-nested");
     fs::create_dir(foreign_directory.join("000001-directory")).unwrap();
     let target = orphan("linked");
-    symlink(&target, place.path().join("outset-link")).unwrap();
-    let linked_lock = made(place.path(), "outset-lock");
+    symlink(&target, parent.path().join("outset-link")).unwrap();
+    let linked_lock = made(parent.path(), "outset-lock");
     symlink(target.join("lock"), linked_lock.join("lock")).unwrap();
-    remove_orphans(place.path());
+    remove_orphans(parent.path());
     for path in [
         unmarked,
         other_name,

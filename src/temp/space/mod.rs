@@ -1,21 +1,21 @@
-//! Temporary space: what a run writes to the temporary places, and how much.
+//! Temporary space: what a run writes to the temporary directories, and how much.
 //!
 //! *Owns:* every temporary file of the run, and the count of bytes on disk against the cap. The private
-//! directories that they are in belong to [`Places`].
+//! directories that they are in belong to [`TempDirectories`].
 //!
 //! *Invariants.*
 //! - Files are 0600 from the moment they exist; only what was made here is ever removed.
 //! - Bytes are charged before they are written and given back when the write fails or the file
 //!   goes: the cap is never exceeded, and an error does not shrink it.
-//! - A bucket's file whose place is full goes on in another: under the same name, at the same offsets
-//!   (`extents`). Only when all places are full a write fails of that.
+//! - A bucket's file whose directory is full goes on in another: under the same name, at the same offsets
+//!   (`extents`). A write fails for lack of room only when all directories are full.
 //!
 //! What a write does, on the thread that calls it (a worker or a writer thread):
 //!
 //! 1. Check that the run was not stopped, and take the bytes from the quota.
-//! 2. Open the file in the place where it is by now, write, close.
-//! 3. If that place is full and the file may go on elsewhere, try the other places, roomiest first.
-//! 4. Note where the bytes are. Or, if no place took them, give them back to the quota and fail.
+//! 2. Open the file in the directory where it is by now, write, close.
+//! 3. If that directory is full and the file may go on elsewhere, try the others, roomiest first.
+//! 4. Note where the bytes are. Or, if no directory took them, give them back to the quota and fail.
 //!
 //! All numbers are atomic and only added up, so any thread may read, write and remove at any time. No lock of
 //! this room is held while a file is read or written.
@@ -34,10 +34,10 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::memory::buffer::PAGE;
 use crate::notice::Notice;
+use crate::temp::directories::{TempDirectories, is_full};
 use crate::temp::disk::{has_no_inodes, is_in_memory};
 use crate::temp::extents::Extents;
 use crate::temp::page_cache::CachedPart;
-use crate::temp::places::{Places, is_full};
 use crate::temp::quota::Quota;
 
 pub(crate) use self::path::SpillPath;
@@ -56,7 +56,7 @@ pub(crate) type Notify = Arc<dyn Fn(&Notice) + Send + Sync>;
 
 /// The temporary files of one run.
 pub(crate) struct TempSpace {
-    places: Arc<Places>,
+    directories: Arc<TempDirectories>,
     interrupt: Interrupt,
     /// The listener that hears of a directory in memory, when it is used.
     notify: Option<Notify>,
@@ -70,7 +70,7 @@ pub(crate) struct TempSpace {
     written: AtomicU64,
     /// Bytes read since the start, padding and holes included.
     read: AtomicU64,
-    /// Files made since the start; a file counts once for each place that it has a part in.
+    /// Files made since the start; a file counts once for each directory that it has a part in.
     files: AtomicU64,
     /// Bytes of files that outlast an attempt: part of `used`.
     retained: AtomicU64,
@@ -92,13 +92,17 @@ pub(crate) struct SpaceUse {
 impl TempSpace {
     /// Makes temporary space in each of `parents`, as much as `quota` allows. Without `parents`, no file may be made.
     pub(crate) fn new(parents: &[PathBuf], quota: Arc<Quota>, interrupt: &Interrupt) -> Self {
-        Self::in_places(Places::new(parents, interrupt), quota, interrupt)
+        Self::in_directories(TempDirectories::new(parents, interrupt), quota, interrupt)
     }
 
-    /// Makes temporary space in `places`, which other runs may use, too.
-    pub(crate) fn in_places(places: Arc<Places>, quota: Arc<Quota>, interrupt: &Interrupt) -> Self {
+    /// Makes temporary space in `directories`, which other runs may use, too.
+    pub(crate) fn in_directories(
+        directories: Arc<TempDirectories>,
+        quota: Arc<Quota>,
+        interrupt: &Interrupt,
+    ) -> Self {
         Self {
-            places,
+            directories,
             interrupt: interrupt.clone(),
             notify: None,
             quota,
@@ -112,41 +116,41 @@ impl TempSpace {
     }
 
     /// Returns true if files may be made.
-    pub(crate) fn has_places(&self) -> bool {
-        self.places.count() > 0
+    pub(crate) fn has_directories(&self) -> bool {
+        self.directories.count() > 0
     }
 
-    /// Returns the places that the files go to.
-    pub(crate) fn places(&self) -> &Places {
-        &self.places
+    /// Returns the directories that the files go to.
+    pub(crate) fn directories(&self) -> &TempDirectories {
+        &self.directories
     }
 
-    /// Adds a function that passes on what the user should know of the places.
+    /// Adds a function that passes on what the user should know of the directories.
     pub(crate) fn notifying(mut self, notify: Option<Notify>) -> Self {
         self.notify = notify;
         self
     }
 
-    /// Makes a path for a new file that stays in one place. The file is made by its first write, which must be at
+    /// Makes a path for a new file that stays in one directory. The file is made by its first write, which must be at
     /// offset 0. `label` becomes part of its name and must not contain [`BUCKET_LABEL`] unless the file may go when
     /// an attempt fails.
     ///
     /// # Errors
     /// [`Error::Temp`] when its directory cannot be made.
     pub(crate) fn new_path(&self, label: &str) -> Result<SpillPath> {
-        let new = self.places.new_file(label)?;
+        let new = self.directories.new_file(label)?;
         if new.is_first {
-            self.note_if_in_memory(&self.places.place(new.place).parent);
+            self.note_if_in_memory(&self.directories.get(new.directory).parent);
         }
         Ok(SpillPath {
-            place: new.place,
+            directory: new.directory,
             path: new.path,
             cached: None,
             extents: None,
         })
     }
 
-    /// Works as [`TempSpace::new_path`], for a file that is removed soon, and goes on in another place when its own
+    /// Works as [`TempSpace::new_path`], for a file that is removed soon, and goes on in another directory when its own
     /// is full. Only this space can read such a file, because it knows where the parts are, and which are in the page
     /// cache.
     ///
@@ -155,8 +159,9 @@ impl TempSpace {
     pub(crate) fn new_bucket_path(&self, label: &str) -> Result<SpillPath> {
         let path = self.new_path(label)?;
         // Nothing is remembered of a file that has nowhere to go on.
-        let extents = (self.places.count() > 1).then(|| Arc::new(Extents::new(path.place)));
-        let cached = Arc::new(CachedPart::new(&self.places.page_cache));
+        let extents =
+            (self.directories.count() > 1).then(|| Arc::new(Extents::new(path.directory)));
+        let cached = Arc::new(CachedPart::new(&self.directories.page_cache));
         Ok(SpillPath {
             cached: Some(cached),
             extents,
@@ -165,13 +170,13 @@ impl TempSpace {
     }
 
     /// Gives notice that what is spilled to `parent` takes memory, if it does. Called when the private directory
-    /// is made: once for each place.
+    /// is made: once for each directory.
     fn note_if_in_memory(&self, parent: &Path) {
         if let Some(notify) = &self.notify
             && is_in_memory(parent)
         {
             notify(&Notice::TempInMemory {
-                place: parent.to_owned(),
+                directory: parent.to_owned(),
             });
         }
     }
@@ -188,7 +193,7 @@ impl TempSpace {
     }
 
     /// Works as [`TempSpace::write`], for a block that ends before the next one may begin, `block_bytes` behind it.
-    /// The hole between them belongs to the block: it is read from the same place.
+    /// The hole between them belongs to the block: it is read from the same file.
     ///
     /// # Errors
     /// As [`TempSpace::write`].
@@ -209,11 +214,11 @@ impl TempSpace {
         Ok(())
     }
 
-    /// Writes to the place where the file is by now. If that is full, to another one, where later writes then
-    /// go, too. Several threads may do this for one file at the same time, even to different places.
+    /// Writes to the directory where the file is by now. If that is full, to another one, where later writes then
+    /// go, too. Several threads may do this for one file at the same time, even to different directories.
     ///
     /// # Errors
-    /// [`Error::Temp`] with the error of the last place tried.
+    /// [`Error::Temp`] with the error of the last directory tried.
     fn write_where_there_is_room(
         &self,
         file: &SpillPath,
@@ -221,50 +226,50 @@ impl TempSpace {
         bytes: &[u8],
         block_bytes: u64,
     ) -> Result<()> {
-        let mut place = file.extents.as_ref().map_or(file.place, |e| e.latest());
-        // The places that have refused this write.
+        let mut directory = file.extents.as_ref().map_or(file.directory, |e| e.latest());
+        // The directories that have refused this write.
         let mut full = Vec::new();
         loop {
             // Counted before it is there, and also where the write fails: a failed write may leave a file
             // of no bytes, and the directory is only emptied where there may be some.
-            if place != file.place {
-                let present = &self.places.place(place).present;
+            if directory != file.directory {
+                let present = &self.directories.get(directory).present;
                 present.fetch_add(1, Ordering::Relaxed);
             }
-            let error = match self.write_pages(file, place, offset, bytes) {
+            let error = match self.write_pages(file, directory, offset, bytes) {
                 Ok(()) => {
                     let is_first = file
                         .extents
                         .as_ref()
-                        .is_some_and(|extents| extents.note(place, offset, block_bytes));
+                        .is_some_and(|extents| extents.note(directory, offset, block_bytes));
                     if is_first {
                         self.files.fetch_add(1, Ordering::Relaxed);
-                    } else if place != file.place {
+                    } else if directory != file.directory {
                         // It was counted by the write that made it.
-                        let present = &self.places.place(place).present;
+                        let present = &self.directories.get(directory).present;
                         present.fetch_sub(1, Ordering::Relaxed);
                     }
                     return Ok(());
                 }
                 Err(error) => error,
             };
-            full.push(place);
+            full.push(directory);
             // Only a lack of room sends a file on; any other error ends the write.
             let next = file
                 .extents
                 .as_ref()
                 .filter(|_| is_full(&error))
-                .and_then(|_| self.places.roomiest(&full, bytes.len() as u64));
+                .and_then(|_| self.directories.roomiest(&full, bytes.len() as u64));
             match next {
-                Some(roomier) => place = roomier,
-                None => return Err(self.unwritable(file, place, error)),
+                Some(roomier) => directory = roomier,
+                None => return Err(self.unwritable(file, directory, error)),
             }
         }
     }
 
-    /// Makes the error of a write to `place`, with the advice that fits.
-    fn unwritable(&self, file: &SpillPath, place: usize, source: io::Error) -> Error {
-        let path = self.path_in(file, place).unwrap_or(file.path.clone());
+    /// Makes the error of a write to `directory`, with the advice that fits.
+    fn unwritable(&self, file: &SpillPath, directory: usize, source: io::Error) -> Error {
+        let path = self.path_in(file, directory).unwrap_or(file.path.clone());
         let advice = match source.kind() {
             io::ErrorKind::StorageFull if has_no_inodes(&path) => NO_INODES,
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FREE_SPACE,
@@ -282,7 +287,7 @@ impl TempSpace {
     /// Writes all blocks around the page cache from now on, as if that had no more room.
     #[cfg(test)]
     pub(crate) fn fill_page_cache(&self) {
-        self.places.page_cache.fill();
+        self.directories.page_cache.fill();
     }
 
     /// Cuts the padding off a file whose content is to be read as it is: the copy of a pipe, which has no
@@ -302,16 +307,16 @@ impl TempSpace {
     /// Removes a file, all of its parts, and gives the `bytes` back that were charged for it. An error is not
     /// reported: what stays goes with the private directory. No thread may use the file any more.
     pub(crate) fn remove(&self, file: &SpillPath, bytes: u64) {
-        let places = match &file.extents {
-            Some(extents) => extents.places(),
-            None => vec![file.place],
+        let directories = match &file.extents {
+            Some(extents) => extents.directories(),
+            None => vec![file.directory],
         };
-        for place in places {
-            let removed = self.path_in(file, place).and_then(std::fs::remove_file);
+        for directory in directories {
+            let removed = self.path_in(file, directory).and_then(std::fs::remove_file);
             let is_gone = removed.map_or_else(|e| e.kind() == io::ErrorKind::NotFound, |()| true);
             // One that may still be there counts as present.
             if is_gone {
-                let present = &self.places.place(place).present;
+                let present = &self.directories.get(directory).present;
                 present.fetch_sub(1, Ordering::Relaxed);
             }
         }
@@ -328,7 +333,7 @@ impl TempSpace {
     /// first are gone.
     pub(crate) fn remove_buckets(&self) {
         let label = BUCKET_LABEL.as_bytes();
-        self.places
+        self.directories
             .remove_files(|name| memchr::memmem::find(name, label).is_some());
         let retained = self.retained.load(Ordering::Relaxed);
         let before = self.used.swap(retained, Ordering::Relaxed);
@@ -361,7 +366,7 @@ impl TempSpace {
         self.quota
             .take(bytes)
             .map_err(|needed_bytes| Error::TempLimit {
-                path: self.places.place(file.place).parent.clone(),
+                path: self.directories.get(file.directory).parent.clone(),
                 needed_bytes,
                 limit_bytes: self.quota.cap_bytes(),
                 reason: "allowed by `max_temp_bytes`",
@@ -382,14 +387,14 @@ impl TempSpace {
 impl std::fmt::Debug for TempSpace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TempSpace")
-            .field("places", &self.places)
+            .field("directories", &self.directories)
             .field("used", &self.used)
             .finish_non_exhaustive()
     }
 }
 
 impl Drop for TempSpace {
-    /// Gives the quota back what this run still has. The files stay until [`Places`] is dropped, which other
+    /// Gives the quota back what this run still has. The files stay until [`TempDirectories`] is dropped, which other
     /// runs may share.
     fn drop(&mut self) {
         self.quota.give_back(self.used.load(Ordering::Relaxed));

@@ -1,4 +1,4 @@
-//! Pages of temporary files, written to and read from the place that they are in.
+//! Pages of temporary files, written to and read from the directory that they are in.
 //!
 //! *Owns:* opening the files, around the page cache or for going through it, and whole writes and reads.
 //!
@@ -7,7 +7,7 @@
 //! written around the cache is read correctly, too.
 //!
 //! A file system may refuse `O_DIRECT` when a file is opened, or only when it is read or written. Both make this
-//! process use the place through the page cache from then on, and repeat the operation. A refusal costs time
+//! process use the directory through the page cache from then on, and repeat the operation. A refusal costs time
 //! once, and is never an error. Several threads may find it out at the same time, with the same result.
 //!
 //! *Invariants:* no file is open between two operations; what a failed write has left of its
@@ -30,7 +30,7 @@ use crate::sys::direct_io::is_refusal;
 use crate::sys::failpoint::fail_point;
 
 impl TempSpace {
-    /// Writes pages of a file to its part in `place`. The write at offset 0 makes the file where it begins, and
+    /// Writes pages of a file to its part in `directory`. The write at offset 0 makes the file where it begins, and
     /// fails if there is one.
     ///
     /// # Errors
@@ -38,38 +38,38 @@ impl TempSpace {
     pub(super) fn write_pages(
         &self,
         file: &SpillPath,
-        place: usize,
+        directory: usize,
         offset: u64,
         bytes: &[u8],
     ) -> io::Result<()> {
         fail_point!("spill-write", Err(crate::sys::failpoint::injected()));
         // A disk that says that it has written, and has not.
         fail_point!("spill-write-lost", Ok(()));
-        let path = self.path_in(file, place)?;
-        let is_new = offset == 0 && place == file.place;
+        let path = self.path_in(file, directory)?;
+        let is_new = offset == 0 && directory == file.directory;
         let mut options = OpenOptions::new();
         options.write(true).mode(0o600).create_new(is_new);
-        // Where a file goes on, whichever block comes first makes it; also in its own place, where its first
+        // Where a file goes on, whichever block comes first makes it; also in its own directory, where its first
         // block may have found no room.
         options.create(!is_new && file.extents.is_some());
         // Asked before opening, because another thread may turn it off at any time. The error of a write is a
         // refusal only if the file can have been opened for direct I/O.
-        let is_direct = self.is_direct(place);
+        let is_direct = self.is_direct(directory);
         let is_cached = is_direct
-            && self.places.place(place).can_cache
+            && self.directories.get(directory).can_cache
             && file
                 .cached
                 .as_ref()
                 .is_some_and(|cached| cached.takes(offset, bytes.len() as u64));
         let was_direct = is_direct && !is_cached;
-        let handle = self.open(&path, place, &options, is_cached)?;
+        let handle = self.open(&path, directory, &options, is_cached)?;
         if is_new {
             self.files.fetch_add(1, Ordering::Relaxed);
         }
         let written = match handle.write_all_at(bytes, offset) {
             Err(error) if is_refusal(&error) && was_direct => {
-                self.stop_direct(place);
-                self.open(&path, place, OpenOptions::new().write(true), false)?
+                self.stop_direct(directory);
+                self.open(&path, directory, OpenOptions::new().write(true), false)?
                     .write_all_at(bytes, offset)
             }
             other => other,
@@ -82,51 +82,51 @@ impl TempSpace {
         written
     }
 
-    /// Returns the path of a file's part in `place`: the same name in the private directory there, which is made if
-    /// it is the first file of that place. The part itself need not exist.
+    /// Returns the path of a file's part in `directory`: the same name in the private directory there, which is made if
+    /// it is the first file there. The part itself need not exist.
     ///
     /// # Errors
     /// What the system reports when the private directory cannot be made.
-    pub(super) fn path_in(&self, file: &SpillPath, place: usize) -> io::Result<PathBuf> {
-        if place == file.place {
+    pub(super) fn path_in(&self, file: &SpillPath, directory: usize) -> io::Result<PathBuf> {
+        if directory == file.directory {
             return Ok(file.path.clone());
         }
-        let directory = self.places.directory(place);
-        let (directory, is_new) = directory.map_err(|error| match error {
+        let private = self.directories.private_path(directory);
+        let (private, is_new) = private.map_err(|error| match error {
             Error::Temp { source, .. } => source,
             other => io::Error::other(other),
         })?;
         if is_new {
-            self.note_if_in_memory(&self.places.place(place).parent);
+            self.note_if_in_memory(&self.directories.get(directory).parent);
         }
-        Ok(directory.join(file.path.file_name().unwrap_or_default()))
+        Ok(private.join(file.path.file_name().unwrap_or_default()))
     }
 
-    /// Reads pages of a file from its part in `place`. If the file has parts in several places, zeros stand for
-    /// pages that are missing at the end of this one.
+    /// Reads pages of a file from its part in `directory`. If the file has parts in several directories, zeros stand
+    /// for pages that are missing at the end of this one.
     ///
     /// # Errors
-    /// What the system reports; `UnexpectedEof` if the file is shorter and has all of its parts in one place.
+    /// What the system reports; `UnexpectedEof` if the file is shorter and has all of its parts in one directory.
     pub(super) fn read_pages(
         &self,
         file: &SpillPath,
-        place: usize,
+        directory: usize,
         offset: u64,
         part: &mut [u8],
     ) -> io::Result<()> {
         fail_point!("spill-read", Err(crate::sys::failpoint::injected()));
         let mut options = OpenOptions::new();
         options.read(true);
-        let path = self.path_in(file, place)?;
+        let path = self.path_in(file, directory)?;
         let is_cached = file
             .cached
             .as_ref()
             .is_some_and(|cached| cached.is_before_end(offset));
-        let handle = self.open(&path, place, &options, is_cached)?;
+        let handle = self.open(&path, directory, &options, is_cached)?;
         if !file.has_parts() {
             return handle.read_exact_at(part, offset);
         }
-        // Where the next block is in another place, nothing in this one need be behind the last bytes of a
+        // Where the next block is in another directory, nothing in this one need be behind the last bytes of a
         // block. What is missing of the block itself does not agree with its checksum. Only at the end of
         // a file a read stops within a page.
         let mut filled = 0;
@@ -142,16 +142,16 @@ impl TempSpace {
         Ok(())
     }
 
-    /// Opens a file of a place, for direct I/O unless what is read or written `is_cached`, or the place has refused
-    /// that. A link in its place is not followed: the file would be somebody else's.
+    /// Opens a file of a directory, for direct I/O unless what is read or written `is_cached`, or the directory has
+    /// refused that. A link of its name is not followed: the file would be somebody else's.
     fn open(
         &self,
         path: &Path,
-        place: usize,
+        directory: usize,
         options: &OpenOptions,
         is_cached: bool,
     ) -> io::Result<File> {
-        let is_direct = &self.places.place(place).is_direct;
+        let is_direct = &self.directories.get(directory).is_direct;
         let plain = OFlags::NOFOLLOW.bits() as i32;
         if !is_cached && is_direct.load(Ordering::Relaxed) {
             let direct = plain | OFlags::DIRECT.bits() as i32;
@@ -171,14 +171,17 @@ impl TempSpace {
         options.clone().custom_flags(plain).open(path)
     }
 
-    /// Returns true if files of a place are opened for direct I/O, as far as is known now.
-    pub(super) fn is_direct(&self, place: usize) -> bool {
-        self.places.place(place).is_direct.load(Ordering::Relaxed)
+    /// Returns true if files of a directory are opened for direct I/O, as far as is known now.
+    pub(super) fn is_direct(&self, directory: usize) -> bool {
+        self.directories
+            .get(directory)
+            .is_direct
+            .load(Ordering::Relaxed)
     }
 
-    /// Turns direct I/O off for a place, for good.
-    pub(super) fn stop_direct(&self, place: usize) {
-        let is_direct = &self.places.place(place).is_direct;
+    /// Turns direct I/O off for a directory, for good.
+    pub(super) fn stop_direct(&self, directory: usize) {
+        let is_direct = &self.directories.get(directory).is_direct;
         is_direct.store(false, Ordering::Relaxed);
     }
 }

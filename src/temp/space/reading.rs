@@ -1,4 +1,4 @@
-//! Reading temporary files back, from all the places that their parts are in.
+//! Reading temporary files back, from all the directories that their parts are in.
 //!
 //! *Owns:* the errors of reading. *Invariants:* a file that is shorter than what was written is damaged, never read
 //! as if it ended there. *Cost:* that of [`pages`](super::pages), for each part.
@@ -28,36 +28,36 @@ impl TempSpace {
         let end = offset + buffer.len() as u64;
         let mut at = offset;
         while at < end {
-            let (place, part_end) = match &file.extents {
+            let (directory, part_end) = match &file.extents {
                 Some(extents) => extents.part_at(at, end),
-                None => (file.place, end),
+                None => (file.directory, end),
             };
             let part = &mut buffer[(at - offset) as usize..(part_end - offset) as usize];
-            self.read_part(file, place, at, part, block_bytes)?;
+            self.read_part(file, directory, at, part, block_bytes)?;
             at = part_end;
         }
         self.read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Reads a range that is all in `place`. A file system that refuses direct reading is asked again without.
+    /// Reads a range that is all in `directory`. A file system that refuses direct reading is asked again without.
     fn read_part(
         &self,
         file: &SpillPath,
-        place: usize,
+        directory: usize,
         offset: u64,
         part: &mut [u8],
         block_bytes: u64,
     ) -> Result<()> {
-        let was_direct = self.is_direct(place);
-        match self.read_pages(file, place, offset, part) {
+        let was_direct = self.is_direct(directory);
+        match self.read_pages(file, directory, offset, part) {
             Ok(()) => Ok(()),
             Err(error) if is_refusal(&error) && was_direct => {
-                self.stop_direct(place);
-                self.read_part(file, place, offset, part, block_bytes)
+                self.stop_direct(directory);
+                self.read_part(file, directory, offset, part, block_bytes)
             }
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                let path = self.path_in(file, place).unwrap_or(file.path.clone());
+                let path = self.path_in(file, directory).unwrap_or(file.path.clone());
                 let end = std::fs::metadata(&path).map_or(offset, |found| found.len());
                 Err(Error::Damaged {
                     path,
@@ -66,7 +66,7 @@ impl TempSpace {
                 })
             }
             Err(source) => Err(Error::Temp {
-                path: self.path_in(file, place).unwrap_or(file.path.clone()),
+                path: self.path_in(file, directory).unwrap_or(file.path.clone()),
                 what: "cannot read a spill file",
                 source,
                 advice: "run again (the temporary disk is faulty, or the file no longer exists)",

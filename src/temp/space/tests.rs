@@ -96,8 +96,8 @@ fn a_file_that_lost_its_end_is_damaged() {
 fn only_the_buckets_of_an_attempt_that_failed_go() {
     let quota = Quota::new(u64::MAX);
     let parent = tempfile::tempdir().unwrap();
-    let places = [parent.path().to_owned()];
-    let space = TempSpace::new(&places, quota.clone(), &Interrupt::new());
+    let directories = [parent.path().to_owned()];
+    let space = TempSpace::new(&directories, quota.clone(), &Interrupt::new());
     let (copy, bucket) = (
         space.new_path("pipe").unwrap(),
         space.new_path("store0-bucket7").unwrap(),

@@ -162,8 +162,8 @@ pub struct BenchBuckets {
 }
 
 impl BenchBuckets {
-    /// Buckets whose files are in a directory of their own in `place`.
-    pub fn new(shape: BucketShape, hasher: LineHasher, place: &Path) -> Self {
+    /// Buckets whose files are in a private directory in `directory`.
+    pub fn new(shape: BucketShape, hasher: LineHasher, directory: &Path) -> Self {
         // As the plan has it: an open block per bucket, and some on their way to the disk.
         let buckets = u64::from(shape.buckets);
         let open = buckets + in_flight(buckets) + 1;
@@ -173,7 +173,11 @@ impl BenchBuckets {
             shape,
             hasher,
             pool: BlockPool::new(&budget, shape.block_bytes, blocks, in_flight(buckets)),
-            space: TempSpace::new(&[place.to_owned()], Quota::new(u64::MAX), &Interrupt::new()),
+            space: TempSpace::new(
+                &[directory.to_owned()],
+                Quota::new(u64::MAX),
+                &Interrupt::new(),
+            ),
             fillings: 0,
         }
     }

@@ -61,12 +61,16 @@ pub struct SpilledBucket<'a> {
 
 impl SpilledBucket<'_> {
     /// Reads the file as a worker of the join does, and returns its lines; the file is in a directory of its own in
-    /// `place`.
+    /// `directory`.
     ///
     /// # Errors
     /// What the reader reports.
-    pub fn read(&self, place: &Path, hasher: LineHasher) -> Result<Vec<Vec<u8>>> {
-        let space = TempSpace::new(&[place.to_owned()], Quota::new(u64::MAX), &Interrupt::new());
+    pub fn read(&self, directory: &Path, hasher: LineHasher) -> Result<Vec<Vec<u8>>> {
+        let space = TempSpace::new(
+            &[directory.to_owned()],
+            Quota::new(u64::MAX),
+            &Interrupt::new(),
+        );
         let bucket = self.in_file(&space)?;
         let rules = ReadRules {
             space: &space,

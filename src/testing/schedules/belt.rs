@@ -29,10 +29,10 @@ impl Filled for Item {
     }
 }
 
-/// A failure: of all calls of a place from one on.
+/// A failure: of all calls of a point from one on.
 #[derive(Debug, Clone, Copy)]
 struct Fault {
-    place: &'static str,
+    point: &'static str,
     first: usize,
     panics: bool,
 }
@@ -41,7 +41,7 @@ struct Fault {
 #[derive(Default)]
 struct Scene {
     fault: Option<Fault>,
-    /// Calls of the place of the fault.
+    /// Calls of the point of the fault.
     calls: AtomicUsize,
     read: AtomicUsize,
     made: AtomicUsize,
@@ -49,8 +49,8 @@ struct Scene {
 }
 
 impl Scene {
-    fn pass(&self, place: &str) -> Result<()> {
-        match self.fault.filter(|fault| fault.place == place) {
+    fn pass(&self, point: &str) -> Result<()> {
+        match self.fault.filter(|fault| fault.point == point) {
             Some(fault) if self.calls.fetch_add(1, Ordering::Relaxed) >= fault.first => {
                 if fault.panics {
                     // Without the hook, which would print a schedule each time.
@@ -126,7 +126,7 @@ fn j2_a_belt_carries_everything_once_and_loses_no_buffer() {
 fn j2_whoever_fails_at_a_belt_all_end_with_its_error() {
     explore("a belt that fails", Time::Passes, || {
         check(Some(Fault {
-            place: ["make", "read", "work"][thread_rng().gen_range(0..3)],
+            point: ["make", "read", "work"][thread_rng().gen_range(0..3)],
             first: thread_rng().gen_range(0..4),
             panics: thread_rng().gen_bool(0.5),
         }));

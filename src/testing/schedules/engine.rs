@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use super::{BLOCK, IN_FLIGHT, explore, line, number_of, place};
+use super::{BLOCK, IN_FLIGHT, explore, line, number_of, temp_directory};
 use crate::answer::Collector;
 use crate::error::Result;
 use crate::hash::LineHasher;
@@ -15,10 +15,10 @@ use crate::input::Input;
 use crate::options::Options;
 use crate::output::Sink;
 use crate::pass::join::join;
-use crate::pass::spill::{Screening, spill};
+use crate::pass::spill::{SpillRequest, spill};
 use crate::plan::layout::{Layout, PoolLayout, ScanLayout};
 use crate::run::Run;
-use crate::selection::{Rule, Selection, Sides, Turn};
+use crate::selection::{Rule, Selection, SideReading, Sides};
 use crate::sys::sync::model::Time;
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
@@ -26,16 +26,16 @@ use crate::{Error, Source};
 
 const BUCKETS: u32 = 3;
 
-/// Two inputs with lines 0 to 29 and 20 to 49, some of them more than once, and a place for spill.
+/// Two inputs with lines 0 to 29 and 20 to 49, some of them more than once, and a directory for spill.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Scene {
     directory: TempDir,
     layout: Layout,
 }
 
-impl Place {
+impl Scene {
     pub(super) fn new() -> Self {
-        let directory = place();
+        let directory = temp_directory();
         for (name, first) in [("a", 0), ("b", 20)] {
             let numbers = (first..first + 30).chain((first..first + 30).step_by(4));
             let lines: Vec<Vec<u8>> = numbers.map(line).collect();
@@ -91,13 +91,13 @@ impl Place {
         let pool = run.block_pool();
         let stores = inputs
             .iter()
-            .map(|input| Ok(spill(&run, &pool, input, Screening::default())?.buckets))
+            .map(|input| Ok(spill(&run, &pool, input, SpillRequest::default())?.buckets))
             .collect::<Result<Vec<_>>>()?;
         drop(pool);
         let rule = Rule::new(selection, inputs.len())?;
-        let turns = (0..inputs.len()).zip(1..);
-        let turns = turns.map(|(input, number)| Turn { input, number });
-        let sides = Sides::new(rule, turns.collect());
+        let readings = (0..inputs.len()).zip(1..);
+        let readings = readings.map(|(input, number)| SideReading { input, number });
+        let sides = Sides::new(rule, readings.collect());
         join(&run, stores, &sides, &out)?;
         assert!(space.space_use().files > 0, "nothing was spilled");
         assert_eq!(quota.used_bytes(), 0, "a file is left");
@@ -110,13 +110,13 @@ impl Place {
     }
 }
 
-fn check(place: &Place, selection: Selection) {
+fn check(scene: &Scene, selection: Selection) {
     let mut found = Vec::new();
     let mut sink = |line: &[u8]| {
         found.push(number_of(line));
         Ok(())
     };
-    place.run(selection, u64::MAX, &mut sink).unwrap();
+    scene.run(selection, u64::MAX, &mut sink).unwrap();
     let expected: BTreeSet<usize> = match selection.name() {
         "diff" => (0..20).collect(),
         "union" => (0..50).collect(),
@@ -124,7 +124,7 @@ fn check(place: &Place, selection: Selection) {
     };
     found.sort_unstable();
     assert!(expected.into_iter().eq(found), "a wrong result");
-    place.check_rest();
+    scene.check_rest();
 }
 
 #[test]
@@ -134,38 +134,38 @@ fn j2_j3_a_whole_run_gives_the_right_lines_under_every_schedule() {
         Selection::difference(),
         Selection::union(),
     ] {
-        let place = Place::new();
+        let scene = Scene::new();
         let name = format!("a whole run, {}", selection.name());
-        explore(&name, Time::Stands, move || check(&place, selection));
+        explore(&name, Time::Stands, move || check(&scene, selection));
     }
 }
 
 #[test]
 fn j2_j3_a_whole_run_that_holds_blocks_gives_the_right_lines() {
-    let mut place = Place::new();
-    place.layout.pool.blocks += IN_FLIGHT + 5;
+    let mut scene = Scene::new();
+    scene.layout.pool.blocks += IN_FLIGHT + 5;
     explore("a whole run, some in memory", Time::Stands, move || {
-        check(&place, Selection::intersection());
+        check(&scene, Selection::intersection());
     });
 }
 
 #[test]
 fn j2_a_whole_run_on_a_full_disk_ends_with_its_error() {
-    let place = Place::new();
+    let scene = Scene::new();
     explore("a whole run, a full disk", Time::Passes, move || {
         let mut sink = |_: &[u8]| Ok(());
         let cap = 7 * BLOCK;
-        let error = place
+        let error = scene
             .run(Selection::intersection(), cap, &mut sink)
             .unwrap_err();
         assert!(matches!(error, Error::TempLimit { .. }), "{error}");
-        place.check_rest();
+        scene.check_rest();
     });
 }
 
 #[test]
 fn j2_a_whole_run_whose_result_cannot_be_written_ends_with_its_error() {
-    let place = Place::new();
+    let scene = Scene::new();
     explore(
         "a whole run, no place for the result",
         Time::Passes,
@@ -179,16 +179,16 @@ fn j2_a_whole_run_whose_result_cannot_be_written_ends_with_its_error() {
                     Err(io::ErrorKind::StorageFull.into())
                 }
             };
-            let ended = place.run(Selection::intersection(), u64::MAX, &mut sink);
+            let ended = scene.run(Selection::intersection(), u64::MAX, &mut sink);
             assert!(matches!(ended, Err(Error::Output { .. })), "{ended:?}");
-            place.check_rest();
+            scene.check_rest();
         },
     );
 }
 
 #[test]
 fn j2_a_whole_run_ends_when_a_thread_of_the_join_panics() {
-    let place = Place::new();
+    let scene = Scene::new();
     explore("a whole run, a panic", Time::Passes, move || {
         let mut lines = 0;
         let mut sink = |_: &[u8]| {
@@ -199,9 +199,9 @@ fn j2_a_whole_run_ends_when_a_thread_of_the_join_panics() {
             }
             Ok(())
         };
-        let run = || place.run(Selection::intersection(), u64::MAX, &mut sink);
+        let run = || scene.run(Selection::intersection(), u64::MAX, &mut sink);
         let panic = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"planned"));
-        place.check_rest();
+        scene.check_rest();
     });
 }

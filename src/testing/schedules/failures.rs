@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{BLOCK, Size, Store, explore, place};
+use super::{BLOCK, Size, Store, explore, temp_directory};
 use crate::Error;
 use crate::sys::sync::model::Time;
 
@@ -23,9 +23,9 @@ fn check_rest(store: Store) {
 
 #[test]
 fn j2_a_write_that_fails_ends_the_filling_with_its_error() {
-    let place = place();
+    let directory = temp_directory();
     for blocks in [0, 1, 4] {
-        let mut size = Size::new(&place, 3);
+        let mut size = Size::new(&directory, 3);
         size.disk_bytes = blocks * BLOCK;
         let name = format!("a disk of {blocks} blocks");
         explore(&name, Time::Passes, move || {
@@ -39,8 +39,8 @@ fn j2_a_write_that_fails_ends_the_filling_with_its_error() {
 
 #[test]
 fn j2_a_block_that_is_refused_ends_the_filling_with_its_error() {
-    let place = place();
-    let mut size = Size::new(&place, 3);
+    let directory = temp_directory();
+    let mut size = Size::new(&directory, 3);
     size.memory_blocks = 2;
     explore("memory for two blocks", Time::Passes, move || {
         let store = Store::new(&size);
@@ -52,8 +52,8 @@ fn j2_a_block_that_is_refused_ends_the_filling_with_its_error() {
 
 #[test]
 fn j2_a_filling_that_was_stopped_ends() {
-    let place = place();
-    let size = Size::new(&place, 3);
+    let directory = temp_directory();
+    let size = Size::new(&directory, 3);
     explore("a run that is stopped", Time::Passes, move || {
         let store = Store::new(&size);
         store.interrupt.stop();

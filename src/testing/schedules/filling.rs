@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use parking_lot::Mutex;
 
-use super::{Size, Store, explore, numbers_in, place};
+use super::{Size, Store, explore, numbers_in, temp_directory};
 use crate::memory::budget::MemoryBudget;
 use crate::spill::bucket::Bucket;
 use crate::spill::loads::{self, LoadQueue};
@@ -61,15 +61,15 @@ fn check(size: &Size, gives_up: bool) {
 
 #[test]
 fn j2_all_lines_come_back_once_from_disk() {
-    let place = place();
-    let size = Size::new(&place, 3);
+    let directory = temp_directory();
+    let size = Size::new(&directory, 3);
     explore("lines from disk", Time::Stands, move || check(&size, false));
 }
 
 #[test]
 fn j2_all_lines_come_back_once_from_memory_and_disk() {
-    let place = place();
-    let mut size = Size::new(&place, 2);
+    let directory = temp_directory();
+    let mut size = Size::new(&directory, 2);
     size.pool_blocks += 6;
     size.memory_blocks += 6;
     explore("lines from memory and disk", Time::Stands, move || {
@@ -79,8 +79,8 @@ fn j2_all_lines_come_back_once_from_memory_and_disk() {
 
 #[test]
 fn j2_a_reading_that_is_given_up_leaves_the_loader_usable() {
-    let place = place();
-    let size = Size::new(&place, 2);
+    let directory = temp_directory();
+    let size = Size::new(&directory, 2);
     explore("readings given up", Time::Stands, move || {
         check(&size, true);
     });

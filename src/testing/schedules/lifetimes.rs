@@ -2,7 +2,7 @@
 
 use parking_lot::Mutex;
 
-use super::{Size, Store, explore, numbers_in, place};
+use super::{Size, Store, explore, numbers_in, temp_directory};
 use crate::memory::budget::MemoryBudget;
 use crate::spill::bucket::Bucket;
 use crate::spill::loads::{self, LoadQueue};
@@ -82,8 +82,8 @@ fn join_and_sweep(size: &Size) {
 
 #[test]
 fn j3_no_reader_sees_a_file_that_was_removed() {
-    let place = place();
-    let size = Size::new(&place, 3);
+    let directory = temp_directory();
+    let size = Size::new(&directory, 3);
     explore("joined buckets go", Time::Stands, move || {
         join_and_sweep(&size);
     });

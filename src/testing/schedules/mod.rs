@@ -84,8 +84,8 @@ fn explore(name: &str, time: Time, body: impl Fn() + Send + Sync + 'static) {
     println!("{name}: {schedules} schedules in {:?}", start.elapsed());
 }
 
-/// Makes a directory in memory, where there is such a place.
-fn place() -> TempDir {
+/// Makes a directory in memory, where the system has one.
+fn temp_directory() -> TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() {
         tempfile::tempdir_in(memory).unwrap()
@@ -97,7 +97,7 @@ fn place() -> TempDir {
 /// The size of a store.
 #[derive(Debug, Clone)]
 struct Size {
-    place: PathBuf,
+    parent: PathBuf,
     buckets: u32,
     pool_blocks: u64,
     /// Blocks that the memory has room for; as many as the pool has, in a run that plans well.
@@ -108,10 +108,10 @@ struct Size {
 
 impl Size {
     /// Describes a store whose blocks are nearly all written.
-    fn new(place: &TempDir, buckets: u32) -> Self {
+    fn new(directory: &TempDir, buckets: u32) -> Self {
         let pool_blocks = u64::from(buckets) + 1;
         Self {
-            place: place.path().to_owned(),
+            parent: directory.path().to_owned(),
             buckets,
             pool_blocks,
             memory_blocks: pool_blocks,
@@ -136,7 +136,7 @@ impl Store {
     fn new(size: &Size) -> Self {
         let budget = MemoryBudget::new(size.memory_blocks * BLOCK, 0);
         let (quota, interrupt) = (Quota::new(size.disk_bytes), Interrupt::new());
-        let parents = std::slice::from_ref(&size.place);
+        let parents = std::slice::from_ref(&size.parent);
         Self {
             pool: BlockPool::new(&budget, BLOCK, size.pool_blocks, IN_FLIGHT),
             space: TempSpace::new(parents, Arc::clone(&quota), &interrupt),
@@ -208,7 +208,7 @@ impl Store {
 
     /// Counts the files.
     fn files(&self) -> usize {
-        let directories = std::fs::read_dir(&self.size.place).unwrap();
+        let directories = std::fs::read_dir(&self.size.parent).unwrap();
         let files = |entry: std::io::Result<std::fs::DirEntry>| {
             let names = std::fs::read_dir(entry.unwrap().path()).unwrap();
             names

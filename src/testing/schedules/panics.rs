@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use shuttle::rand::{Rng, thread_rng};
 
-use super::engine::Place;
+use super::engine::Scene;
 use super::explore;
 use crate::selection::Selection;
 use crate::sys::sync::model::Time;
@@ -15,8 +15,8 @@ use crate::sys::sync::model::Time;
 /// The moment at which a panic comes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Moment {
-    place: &'static str,
-    /// The call of the place that panics, counted from now; 0: none does.
+    point: &'static str,
+    /// The call of the point that panics, counted from now; 0: none does.
     calls: usize,
     /// True if it comes at every call after that, too: to all threads of a kind.
     stays: bool,
@@ -24,17 +24,17 @@ struct Moment {
 }
 
 std::thread_local! {
-    /// The places are the whole process's, and other tests come by them, too: each has a moment of its own.
+    /// The points are the whole process's, and other tests come by them, too: each has a moment of its own.
     static MOMENT: Cell<Moment> = const {
-        Cell::new(Moment { place: "", calls: 0, stays: false, was_reached: false })
+        Cell::new(Moment { point: "", calls: 0, stays: false, was_reached: false })
     };
 }
 
-/// Lets the place `name` panic in runs of this test.
+/// Lets the point `name` panic in runs of this test.
 fn arm(name: &'static str) {
     let at_call = move || {
         let moment = MOMENT.get();
-        if moment.place != name {
+        if moment.point != name {
             return;
         }
         let is_now = moment.calls == 1;
@@ -55,15 +55,15 @@ fn arm(name: &'static str) {
     fail::cfg_callback(name, at_call).unwrap();
 }
 
-fn check(place: &Place, name: &'static str, panicked: &AtomicUsize) {
+fn check(scene: &Scene, name: &'static str, panicked: &AtomicUsize) {
     MOMENT.set(Moment {
-        place: name,
+        point: name,
         calls: thread_rng().gen_range(1..5),
         stays: thread_rng().gen_bool(0.5),
         was_reached: false,
     });
     let mut sink = |_: &[u8]| Ok(());
-    let run = || place.run(Selection::intersection(), u64::MAX, &mut sink);
+    let run = || scene.run(Selection::intersection(), u64::MAX, &mut sink);
     let ended = catch_unwind(AssertUnwindSafe(run));
     let was_reached = MOMENT.take().was_reached;
     match ended {
@@ -77,16 +77,16 @@ fn check(place: &Place, name: &'static str, panicked: &AtomicUsize) {
             panicked.fetch_add(1, Ordering::Relaxed);
         }
     }
-    place.check_rest();
+    scene.check_rest();
 }
 
 fn panics_at(name: &'static str) {
     arm(name);
-    let place = Place::new();
+    let scene = Scene::new();
     let panicked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&panicked);
     explore(&format!("a panic at {name}"), Time::Passes, move || {
-        check(&place, name, &count);
+        check(&scene, name, &count);
     });
     assert!(
         panicked.load(Ordering::Relaxed) > 0,

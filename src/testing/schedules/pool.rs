@@ -73,11 +73,11 @@ impl Watched {
         self.check();
     }
 
-    /// Takes the blocks that filling one bucket `turns` times takes, and gives them back.
-    fn fill_bucket(&self, turns: usize, to_writers: &Sender<Buffer>) {
+    /// Takes the blocks that filling one bucket `rounds` times takes, and gives them back.
+    fn fill_bucket(&self, rounds: usize, to_writers: &Sender<Buffer>) {
         let mut held = Vec::new();
         let mut open = self.note(self.pool.take_claimed().unwrap());
-        for _ in 0..turns {
+        for _ in 0..rounds {
             open = if let Some(next) = self.pool.take_if_roomy().unwrap() {
                 held.push(open);
                 self.note(next)

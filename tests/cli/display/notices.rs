@@ -154,8 +154,8 @@ fn e7_temporary_files_on_a_file_system_in_memory_get_one_word() {
     ] {
         let said = notices(arguments);
         assert_eq!(said.len(), 1, "{arguments}: {said:?}");
-        let place = sandbox.temp();
-        let begins = format!("outset: {}: ", place.display());
+        let directory = sandbox.temp();
+        let begins = format!("outset: {}: ", directory.display());
         assert!(said[0].starts_with(&begins), "{said:?}");
         assert!(said[0].contains("memory") && said[0].contains("--temp-dir"));
     }
@@ -171,9 +171,9 @@ fn e7_temporary_files_on_a_file_system_in_memory_get_one_word() {
 
 /// Makes data that is no plain text, by its kind, and words that its hint has.
 fn foreign() -> Vec<(Vec<u8>, &'static str)> {
-    let wide = |step: usize, place: usize| -> Vec<u8> {
+    let wide = |step: usize, index: usize| -> Vec<u8> {
         let text = b"alpha\nbeta\ngamma delta\n";
-        let of = |&byte: &u8| (0..step).map(move |at| if at == place { byte } else { 0 });
+        let of = |&byte: &u8| (0..step).map(move |at| if at == index { byte } else { 0 });
         text.iter().flat_map(of).collect()
     };
     let front = |front: &[u8]| [front, &lines(0..3)].concat();

@@ -69,16 +69,16 @@ fn combinations(table: &Value) -> Vec<(&str, u64)> {
 fn matrix(plot: ElementRef<'_>) -> Vec<String> {
     let mut columns: BTreeMap<i64, BTreeMap<i64, char>> = BTreeMap::new();
     for dot in plot.select(&selector("circle")) {
-        let place = |name| (dot.attr(name).unwrap().parse::<f64>().unwrap() * 10.0) as i64;
+        let coordinate = |name| (dot.attr(name).unwrap().parse::<f64>().unwrap() * 10.0) as i64;
         let digit = if dot.attr("fill") == Some("#1F2328") {
             '1'
         } else {
             '0'
         };
         columns
-            .entry(place("cx"))
+            .entry(coordinate("cx"))
             .or_default()
-            .insert(place("cy"), digit);
+            .insert(coordinate("cy"), digit);
     }
     columns
         .values()

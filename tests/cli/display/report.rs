@@ -324,7 +324,7 @@ fn memory_stays_under_the_limit_with_a_report_whatever_the_threads() {
     memory_with_a_report(|_, _| true);
 }
 
-/// Runs those strategies with those numbers of threads that are wanted by their places in the lists.
+/// Runs those strategies with those numbers of threads that are wanted by their indexes in the lists.
 fn memory_with_a_report(is_wanted: fn(usize, usize) -> bool) {
     let (a, b) = (megabytes(12, 0), megabytes(12, 100_000));
     let sandbox = Sandbox::with(&a, &b);
@@ -382,7 +382,7 @@ fn a_failed_run_leaves_no_report_and_what_was_there_stays() {
 }
 
 #[test]
-fn a_place_that_cannot_be_is_refused_before_the_run() {
+fn a_path_that_cannot_be_is_refused_before_the_run() {
     let sandbox = large();
     let fifo = sandbox.fifo("never-written");
     for (place, code) in [

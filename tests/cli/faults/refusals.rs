@@ -120,7 +120,7 @@ fn a12_a_line_longer_than_the_memory_limit_is_refused_with_its_file_and_place() 
         .open(sandbox.input("b"))
         .unwrap();
     file.set_len(front.len() as u64 + (64 << 20)).unwrap();
-    let place = format!("b: the line at byte {} ", front.len());
+    let location = format!("b: the line at byte {} ", front.len());
     let exact = TASKS
         .iter()
         .map(|task| task.words)
@@ -129,7 +129,7 @@ fn a12_a_line_longer_than_the_memory_limit_is_refused_with_its_file_and_place() 
         let outcome = sandbox.run(&format!(
             "{words} a b --memory 16M --strategy {strategy} -o ../out/r"
         ));
-        outcome.fails(6, &[&place, "give at least"]);
+        outcome.fails(6, &[&location, "give at least"]);
         assert_ne!(outcome.advised(), "16MiB", "{outcome}");
     }
 }
@@ -185,7 +185,8 @@ fn a17_the_limit_that_is_advised_for_a_line_of_250_mb_does_at_the_first_try() {
 }
 
 #[test]
-fn a12_a_line_longer_than_the_memory_limit_that_comes_through_a_pipe_is_refused_with_its_place() {
+fn a12_a_line_longer_than_the_memory_limit_that_comes_through_a_pipe_is_refused_with_its_location()
+{
     let front = lines(0..1000);
     let sandbox = prepared(&front, b"");
     let mut text = front.clone();

@@ -144,7 +144,7 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// A place for the runs of one thread, with inputs whose answer is known.
+/// A sandbox for the runs of one thread, with inputs whose answer is known.
 struct Bench {
     sandbox: Sandbox,
     a: Vec<u8>,

@@ -1,4 +1,4 @@
-//! The surroundings of the tests: a place for runs, texts to intersect, a terminal.
+//! The surroundings of the tests: a sandbox for runs, texts to intersect, a terminal.
 
 pub(crate) mod data;
 pub(crate) mod json;

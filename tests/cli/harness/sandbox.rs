@@ -1,4 +1,5 @@
-//! A place for runs: a directory each for inputs, temporary files and outputs, and the checks that every run must pass.
+//! A sandbox for runs: a directory each for inputs, temporary files and outputs, and the checks that every run must
+//! pass.
 //!
 //! Runs start in the directory of the inputs, so an input is named `a` and an output `../out/result`. Whatever the end
 //! of a run, the temporary directory must be empty, the inputs untouched and the outputs as they were before, unless
@@ -67,7 +68,7 @@ fn words_of(arguments: &str) -> Vec<&str> {
 
 impl Sandbox {
     pub(crate) fn new() -> Self {
-        Self::below(&differential::place::quick_directory())
+        Self::below(&differential::sandbox::quick_directory())
     }
 
     /// A sandbox in the system's temporary directory, which is mostly on a disk.

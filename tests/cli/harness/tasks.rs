@@ -66,7 +66,7 @@ fn lone_repeats(counts: &[usize]) -> usize {
     if sides(counts) == 1 { counts[0] } else { 0 }
 }
 
-/// Each task with a strategy that spills. The strategies take turns; `shift` is the place of the first one.
+/// Each task with a strategy that spills. The strategies take turns; `shift` is the index of the first one.
 pub(crate) fn by_turns(shift: usize) -> impl Iterator<Item = (&'static Task, &'static str)> {
     // Not simply in turn: each should meet both orders.
     let strategy = move |number: usize| ["partition", "sieve"][(number / 2 + number + shift) % 2];

@@ -148,7 +148,7 @@ fn a21_each_file_has_a_header_and_the_answer_has_one() {
     }
     // Records of files with other columns are not written together.
     sandbox.write("a.1", "url,id\ny,2\n");
-    run("intersect --side a.0 a.1 --side b").fails(2, &["a.1: ", "same places", "--keys-only"]);
+    run("intersect --side a.0 a.1 --side b").fails(2, &["a.1: ", "same columns", "--keys-only"]);
     let outcome = run("union --keys-only --side a.0 a.1 --side b");
     outcome.succeeds();
     assert_eq!(text(&outcome), "url\nx\ny\n");
@@ -226,8 +226,8 @@ fn b22_a_record_without_a_key_fails_the_run_or_is_left_out_and_counted() {
             sandbox.write(name, &file);
             for command in ["intersect", "diff", "union", "diff --keys-only"] {
                 let arguments = format!("{command} {options} {name} b -o ../out/r");
-                let place = format!("{name}: the record at line 60001 {what}");
-                sandbox.run(&arguments).fails(3, &[&place]);
+                let location = format!("{name}: the record at line 60001 {what}");
+                sandbox.run(&arguments).fails(3, &[&location]);
                 assert!(!sandbox.output("r").exists());
             }
             let arguments =
@@ -266,8 +266,8 @@ fn b22_a_quote_that_is_never_closed_does_not_shorten_the_answer() {
     sandbox.write("a.gz", Compression::Gzip.compress(all.as_bytes()).unwrap());
     for name in ["a", "a.gz"] {
         let arguments = format!("diff --csv -k 1 {name} b -o ../out/r --memory 24M");
-        let place = format!("{name}: the record at line 60001 has a quote that is never closed");
-        sandbox.run(&arguments).fails(3, &[&place]);
+        let location = format!("{name}: the record at line 60001 has a quote that is never closed");
+        sandbox.run(&arguments).fails(3, &[&location]);
         assert!(!sandbox.output("r").exists());
     }
     for (arguments, fed) in [("a b", ""), ("a.gz b", ""), ("- b", all.as_str())] {
@@ -302,10 +302,10 @@ fn b22_what_is_no_object_or_has_no_such_field_is_named() {
         ("{\"a\": 1", "is not a JSON object"),
     ] {
         sandbox.write("a", format!("{{\"a\": 2}}\n{record}\n"));
-        let place = format!("a: the record at line 2 {what}");
-        sandbox.run("diff --jsonl -k a a b").fails(3, &[&place]);
+        let location = format!("a: the record at line 2 {what}");
+        sandbox.run("diff --jsonl -k a a b").fails(3, &[&location]);
     }
-    // The place in a pipe is that of its first byte.
+    // The location in a pipe is that of its first byte.
     sandbox
         .run_fed("diff --jsonl -k a - b", b"{\"a\": 2}\n{}\n")
         .fails(3, &["-: the record at byte 9 has no value for a"]);
@@ -464,7 +464,7 @@ fn b22_whole_records_have_their_quotes_checked() {
 }
 
 #[test]
-fn b22_a_place_counts_the_header_and_the_ends_of_lines_that_were_asked_for() {
+fn b22_a_location_counts_the_header_and_the_ends_of_lines_that_were_asked_for() {
     let sandbox = Sandbox::new();
     sandbox.write("b", "b\n7\n");
     // Copied, because the sieve reads it twice; and read once.

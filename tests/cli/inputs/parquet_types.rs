@@ -183,11 +183,11 @@ fn b23_pages_in_a_compression_that_is_not_read_are_refused_with_those_that_are()
     let mut bytes = fs::read(sandbox.input("a")).unwrap();
     // The codec is the fourth field of the column's metadata, behind its path: a list of one text, `id`.
     let codec = [0x19, 0x18, 2, b'i', b'd', 0x15, 0];
-    let mut places = bytes.windows(codec.len()).enumerate();
-    let place = places
+    let mut offsets = bytes.windows(codec.len()).enumerate();
+    let offset = offsets
         .find(|(_, window)| *window == codec)
-        .map(|(place, _)| place);
-    bytes[place.unwrap() + codec.len() - 1] = 4 << 1;
+        .map(|(offset, _)| offset);
+    bytes[offset.unwrap() + codec.len() - 1] = 4 << 1;
     sandbox.write("a", bytes);
     let outcome = sandbox.run("union -k id a");
     outcome.fails(3, &["brotli", "zstd, snappy, gzip, lz4 or no compression"]);

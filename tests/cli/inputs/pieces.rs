@@ -66,7 +66,7 @@ fn a19_pieces_of_compressed_files_give_every_answer() {
 
 #[test]
 #[ignore = "slow: more than a second"]
-fn b22_what_is_wrong_in_a_piece_is_named_by_its_place_in_the_file() {
+fn b22_what_is_wrong_in_a_piece_is_named_by_its_location_in_the_file() {
     let sandbox = Sandbox::new();
     let hex = dense(0..60_000);
     let mut records = Vec::new();

@@ -116,7 +116,7 @@ fn b20_a_side_in_parts_gives_what_its_files_give_by_every_strategy() {
     sides_in_parts(|_, _| true);
 }
 
-/// Runs those commands by those strategies that are wanted by their places in the lists.
+/// Runs those commands by those strategies that are wanted by their indexes in the lists.
 fn sides_in_parts(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = with_parts(&texts());
     let strategies = [(1, "memory"), (3, "partition"), (2, "sieve"), (5, "auto")];
@@ -435,7 +435,7 @@ fn b5_b6_a_part_that_changes_during_the_run_is_named() {
 }
 
 #[test]
-fn b20_an_error_about_a_line_names_its_file_and_the_place_in_it() {
+fn b20_an_error_about_a_line_names_its_file_and_its_location() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.input("d")).unwrap();
     sandbox.write("d/1", "1.2.3.4\n");

@@ -49,7 +49,7 @@ fn h10_a_line_must_be_in_all_of_many_inputs() {
 }
 
 #[test]
-fn b10_standard_input_is_an_input_in_any_place_for_every_strategy() {
+fn b10_standard_input_is_an_input_in_any_position_for_every_strategy() {
     let (a, b) = small();
     let sandbox = Sandbox::with(&a, b"");
     for (task, strategy) in TASKS.iter().zip(EXACT.into_iter().cycle()) {

@@ -3,7 +3,7 @@
 //! What needs root says so and is skipped for others.
 
 use crate::data::megabytes;
-use crate::limits::places::on_other_temp;
+use crate::limits::environment::on_other_temp;
 use crate::sandbox::{Sandbox, can_mount};
 use crate::tasks::TASKS;
 

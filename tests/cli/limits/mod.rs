@@ -1,10 +1,10 @@
 //! Limits, measured and set from outside the process.
 
 mod direct;
+pub(crate) mod environment;
 mod groups;
 mod hostile;
 pub(crate) mod memory;
 mod names;
 mod operations;
-pub(crate) mod places;
 mod room;

@@ -66,10 +66,10 @@ fn c15_names_of_all_sides_count_together() {
 fn c15_a_directory_with_more_files_than_fit_is_refused() {
     let sandbox = Sandbox::new();
     for half in ["some", "more/below"] {
-        let place = sandbox.root().join("in/d").join(half);
-        std::fs::create_dir_all(&place).unwrap();
+        let directory = sandbox.root().join("in/d").join(half);
+        std::fs::create_dir_all(&directory).unwrap();
         for number in 0..MANY / 2 {
-            File::create(place.join(number.to_string())).unwrap();
+            File::create(directory.join(number.to_string())).unwrap();
         }
     }
     // All are counted, behind the limit as well: the directories, too.

@@ -95,7 +95,7 @@ fn e5_by_force_a_run_that_does_not_fit_fails_when_the_disk_is_full_and_leaves_no
 }
 
 #[test]
-fn e9_temporary_files_go_where_the_option_says_and_to_all_of_the_places() {
+fn e9_temporary_files_go_where_the_option_says_and_to_all_of_the_directories() {
     let (a, b) = (megabytes(8, 0), megabytes(8, 0));
     let sandbox = Sandbox::with(&a, &b);
     let (one, two) = (sandbox.root().join("one"), sandbox.root().join("two"));

@@ -63,7 +63,7 @@ fn f5_an_output_whose_name_cannot_be_replaced_keeps_its_content() {
     }
     let sandbox = with_result();
     fs::write(sandbox.root().join("mounted"), BEFORE).unwrap();
-    // A rename onto a place where something is mounted fails: everything was written by then.
+    // A rename onto a path where something is mounted fails: everything was written by then.
     let mount = "mount --bind mounted out/r";
     for (task, strategy) in TASKS.iter().zip(STRATEGIES.into_iter().cycle()) {
         let arguments = format!("{} a b --strategy {strategy} -o ../out/r", task.words);
@@ -90,10 +90,10 @@ fn f5_an_output_on_another_device_than_everything_else_is_replaced_as_any() {
     for (number, task) in TASKS.iter().enumerate() {
         // Each with each, but not always the same two.
         let strategy = STRATEGIES[(number + number / 3) % 3];
-        let (name, place) = names[number % 3];
+        let (name, path) = names[number % 3];
         let arguments = format!("{} a b --strategy {strategy} -o ../out/{name}", task.words);
         let check = format!(
-            "cat {place} > result && test -L out/link && test -z \"$(ls -A temp)\" \
+            "cat {path} > result && test -L out/link && test -z \"$(ls -A temp)\" \
                  && test -z \"$(find out other -name '*.part')\""
         );
         sandbox

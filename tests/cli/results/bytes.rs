@@ -1,5 +1,5 @@
 //! Lines that a naive program gets wrong (rows A and B of `tests/matrix.tsv`): bytes of every kind, lengths around
-//! every buffer, texts that look like options or like the tool's own files, places beyond 2^32, inputs that come in
+//! every buffer, texts that look like options or like the tool's own files, offsets beyond 2^32, inputs that come in
 //! drops.
 
 use std::collections::BTreeSet;
@@ -167,7 +167,7 @@ fn a11_a_line_of_a_gigabyte_is_a_line_like_any_other() {
 
 #[test]
 #[ignore = "slow: reads 5 GB of holes"]
-fn b16_places_beyond_four_gigabytes_are_named_right() {
+fn b16_offsets_beyond_four_gigabytes_are_named_right() {
     let line = [vec![0; (1 << 20) - 1], b"\n".to_vec()].concat();
     let few = [&line[..], b"last\n"].concat();
     let sandbox = Sandbox::with(b"", &few);
@@ -176,16 +176,16 @@ fn b16_places_beyond_four_gigabytes_are_named_right() {
     for number in 1..=5u64 << 10 {
         file.write_all_at(b"\n", (number << 20) - 1).unwrap();
     }
-    let place = 5u64 << 30;
-    file.write_all_at(b"last\n", place).unwrap();
+    let offset = 5u64 << 30;
+    file.write_all_at(b"last\n", offset).unwrap();
     let outcome = sandbox.run("intersect a b --memory 64M --stats -");
     outcome.succeeds().has_lines(&common(&[&few]));
     let stats: serde_json::Value = serde_json::from_str(&outcome.stderr).unwrap();
     assert_eq!(stats["inputs"][0]["lines"].as_u64(), Some((5 << 10) + 1));
-    assert_eq!(stats["inputs"][0]["bytes"].as_u64(), Some(place + 5));
+    assert_eq!(stats["inputs"][0]["bytes"].as_u64(), Some(offset + 5));
     // A line that begins there and is too long.
-    file.set_len(place + 5 + (40 << 20)).unwrap();
-    let named = format!("a: the line at byte {} ", place + 5);
+    file.set_len(offset + 5 + (40 << 20)).unwrap();
+    let named = format!("a: the line at byte {} ", offset + 5);
     sandbox
         .run("intersect a b --memory 32M --strategy partition")
         .fails(6, &[&named]);

@@ -15,7 +15,7 @@ use crate::sandbox::{OUTSET, Sandbox};
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
 
-/// A place with two inputs and the key of a job.
+/// A sandbox with two inputs and the key of a job.
 fn job(a: &[u8], b: &[u8]) -> Sandbox {
     let sandbox = Sandbox::with(a, b);
     sandbox.write("key", KEY);

@@ -279,9 +279,9 @@ fn a_file_that_standard_output_goes_to_is_written_through_it() {
             .env("TMPDIR", sandbox.temp());
         assert!(shell.status().unwrap().success());
         let text = fs::read_to_string(sandbox.output("all")).unwrap();
-        let places = (text.find(first), text.find(second));
+        let positions = (text.find(first), text.find(second));
         assert!(
-            matches!(places, (Some(first), Some(second)) if first < second),
+            matches!(positions, (Some(first), Some(second)) if first < second),
             "{text}"
         );
     }

@@ -88,7 +88,7 @@ fn printed(sandbox: &Sandbox, arguments: &str) -> String {
 
 #[test]
 fn l10_every_operation_gives_its_lines_in_order_by_every_strategy() {
-    // Each has repeats, and what several have stands at different places.
+    // Each has repeats, and what several have stands at different positions.
     let texts = [
         [shuffled(1000, 7, 0), shuffled(300, 11, 500)].concat(),
         [shuffled(700, 3, 400), lines(0..10), lines(0..10)].concat(),

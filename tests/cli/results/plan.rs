@@ -308,7 +308,7 @@ fn l8_a_plan_tells_its_steps_with_the_files_as_they_were_given() {
                 "lines of file 2 that pass the filter of file 1",
             ][..],
         ),
-        // The smaller file comes first, and has the place at which it was given.
+        // The smaller file comes first, and has the number under which it was given.
         (
             "b a --strategy sieve",
             &["1. put the lines of file 2 into a filter"],

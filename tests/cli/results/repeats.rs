@@ -97,7 +97,7 @@ fn l9_repeats_that_spill_are_those_of_the_oracle_by_every_strategy() {
     repeats_that_spill(1, |_, _| true);
 }
 
-/// Runs those jobs by those strategies that are wanted by their places in the lists, over this part of 38 MB.
+/// Runs those jobs by those strategies that are wanted by their indexes in the lists, over this part of 38 MB.
 fn repeats_that_spill(part: u64, is_wanted: fn(usize, usize) -> bool) {
     let again = lines(0..100_000 / part);
     let texts = [

@@ -205,7 +205,7 @@ fn l2_labels_of_both_kinds_are_right_where_lines_spill() {
     labels_that_spill(|_, _| true);
 }
 
-/// Runs those strategies with those labels that are wanted by their places in the lists.
+/// Runs those strategies with those labels that are wanted by their indexes in the lists.
 fn labels_that_spill(is_wanted: fn(usize, usize) -> bool) {
     let texts = large();
     let sandbox = with_three(&texts);
@@ -292,7 +292,7 @@ fn l3_a_file_that_is_given_twice_is_two_files_by_every_strategy() {
     files_given_twice(|_, _| true);
 }
 
-/// Runs with those files by those strategies that are wanted by their places in the lists.
+/// Runs with those files by those strategies that are wanted by their indexes in the lists.
 fn files_given_twice(is_wanted: fn(usize, usize) -> bool) {
     let texts = three();
     let sandbox = with_three(&texts);
@@ -338,7 +338,7 @@ fn l3_of_a_file_and_itself_everything_is_common_by_every_strategy() {
     a_file_and_itself(|_, _| true);
 }
 
-/// Runs those operations by those strategies that are wanted by their places in the lists.
+/// Runs those operations by those strategies that are wanted by their indexes in the lists.
 fn a_file_and_itself(is_wanted: fn(usize, usize) -> bool) {
     let text = [megabytes(4, 0), lines(0..4000)].concat();
     let sandbox = Sandbox::with(&text, b"");
@@ -502,7 +502,7 @@ fn l5_any_of_the_inputs_may_be_a_pipe_for_every_strategy() {
     pipes_among_the_inputs(|_, _| true);
 }
 
-/// Runs those strategies with those pipes that are wanted by their places in the lists.
+/// Runs those strategies with those pipes that are wanted by their indexes in the lists.
 fn pipes_among_the_inputs(is_wanted: fn(usize, usize) -> bool) {
     let texts = three();
     let [a, b, c] = slices(&texts);
@@ -572,7 +572,7 @@ fn l5_a_sieve_of_any_operation_copies_pipes_and_only_if_it_is_asked_for() {
     copies_of_pipes(|_, _| true);
 }
 
-/// Runs those operations by those strategies that are wanted by their places in the lists.
+/// Runs those operations by those strategies that are wanted by their indexes in the lists.
 fn copies_of_pipes(is_wanted: fn(usize, usize) -> bool) {
     let texts = large();
     let [a, b, _] = slices(&texts);

@@ -144,7 +144,7 @@ fn sorted(text: &[u8]) -> Vec<&[u8]> {
 #[test]
 fn a_line_that_is_no_address_fails_the_run_with_its_file_and_place() {
     let mut bad = addresses(0..100);
-    let place = bad.len();
+    let offset = bad.len();
     bad.extend(b"10.0.0.256\n");
     bad.extend(addresses(100..200));
     let sandbox = Sandbox::with(&addresses(0..300), &bad);
@@ -154,7 +154,7 @@ fn a_line_that_is_no_address_fails_the_run_with_its_file_and_place() {
                 .run(&format!(
                     "intersect a b --key-type ipv4 --memory {memory} --strategy {strategy} -o ../out/r"
                 ))
-                .fails(3, &["b: ", &format!("byte {place} "), "10.0.0.256"]);
+                .fails(3, &["b: ", &format!("byte {offset} "), "10.0.0.256"]);
         }
     }
 }

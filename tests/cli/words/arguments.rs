@@ -1,5 +1,5 @@
 //! The words that the command line takes and says (rows I14, I15 and K of `tests/matrix.tsv`): rates that are kept or
-//! refused, numbers that are no numbers, names with control characters, and the place that a usage error points to.
+//! refused, numbers that are no numbers, names with control characters, and the argument that a usage error points to.
 
 use std::ffi::OsStr;
 use std::fs::File;

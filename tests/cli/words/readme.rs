@@ -30,14 +30,14 @@ fn script(marker: &str) -> String {
     format!("{before}\n{text}\n# 3.{finish}")
 }
 
-/// A place whose shell finds the program, and its files `a.txt` and `b.txt`.
+/// A directory whose shell finds the program, and its files `a.txt` and `b.txt`.
 fn recipe(marker: &str) -> Option<(tempfile::TempDir, Command)> {
-    let place = tempfile::tempdir().unwrap();
-    fs::write(place.path().join("a.txt"), lines(0..3000)).unwrap();
-    fs::write(place.path().join("b.txt"), lines(2000..6000)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a.txt"), lines(0..3000)).unwrap();
+    fs::write(directory.path().join("b.txt"), lines(2000..6000)).unwrap();
     let text = script(marker);
     let program = if marker.ends_with("make") {
-        fs::write(place.path().join("Makefile"), text).unwrap();
+        fs::write(directory.path().join("Makefile"), text).unwrap();
         let mut make = Command::new("make");
         make.args(["-j", "4"]);
         make
@@ -57,20 +57,20 @@ fn recipe(marker: &str) -> Option<(tempfile::TempDir, Command)> {
     let mut command = program;
     let path = Path::new(OUTSET).parent().unwrap();
     let path = format!("{}:{}", path.display(), env::var("PATH").unwrap());
-    command.current_dir(place.path()).env("PATH", path);
-    Some((place, command))
+    command.current_dir(directory.path()).env("PATH", path);
+    Some((directory, command))
 }
 
 #[test]
 fn m9_the_recipes_for_other_schedulers_give_the_common_lines() {
     for marker in ["run: by hand", "run: make", "run: parallel"] {
-        let Some((place, mut command)) = recipe(marker) else {
+        let Some((directory, mut command)) = recipe(marker) else {
             continue;
         };
         let outcome = command.output().unwrap();
         let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
         assert!(outcome.status.success(), "{marker}: {said}");
-        let result = place.path().join("result");
+        let result = directory.path().join("result");
         let part = |bucket| fs::read(result.join(format!("part-{bucket}"))).unwrap();
         let found: Vec<u8> = (0..8).flat_map(part).collect();
         assert_same_lines(
@@ -96,7 +96,7 @@ fn the_readme_has_one_main_job_and_one_test_command() {
 
 #[test]
 fn the_crawlers_loop_fetches_every_page_once() {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let program = Path::new(OUTSET);
     let path = format!(
         "{}:{}",
@@ -105,12 +105,12 @@ fn the_crawlers_loop_fetches_every_page_once() {
     );
     let status = Command::new("sh")
         .args(["-e", "-c", &block("docs/filters.md", "crawler")])
-        .current_dir(place.path())
+        .current_dir(directory.path())
         .env("PATH", path)
         .status()
         .unwrap();
     assert!(status.success());
-    let fetched = fs::read_to_string(place.path().join("fetched.txt")).unwrap();
+    let fetched = fs::read_to_string(directory.path().join("fetched.txt")).unwrap();
     let mut pages: Vec<&str> = fetched.lines().collect();
     let count = pages.len();
     pages.sort_unstable();

@@ -13,8 +13,8 @@ use outset::{Label, Order};
 
 use crate::case::{Asked, Case, Often, Setting, Wanted, Way};
 use crate::oracle::{self, Lines};
-use crate::place::Contents;
 use crate::run::{Answer, Collected, Compared, Outcome, Runner, contents, numbers};
+use crate::sandbox::Contents;
 
 /// A setting that does not give the right answer.
 #[derive(Debug, Clone)]
@@ -108,7 +108,7 @@ pub fn first_difference(
     let truth = Truth::new(case, &contents);
     for setting in &case.settings {
         let outcome = runner.run(case, &contents, setting)?;
-        let left = runner.place.left()?;
+        let left = runner.sandbox.left()?;
         let found = match outcome {
             Outcome::Failure(wrong) => Err(wrong),
             _ if !left.is_empty() => {

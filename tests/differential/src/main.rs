@@ -15,8 +15,8 @@ use differential::generate;
 use differential::judge::{Difference, Tally, first_difference};
 use differential::keyed;
 use differential::lines::Scale;
-use differential::place::Place;
 use differential::run::Runner;
+use differential::sandbox::Sandbox;
 use differential::{script, shrink};
 
 use crate::cli::Cli;
@@ -41,9 +41,9 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> io::Result<bool> {
     let seed = cli.seed.map_or_else(random_seed, Ok)?;
     println!("seed {seed}");
-    let place = Place::new(&cli.dir.clone().unwrap_or_else(std::env::temp_dir))?;
+    let sandbox = Sandbox::new(&cli.dir.clone().unwrap_or_else(std::env::temp_dir))?;
     let runner = Runner {
-        place: &place,
+        sandbox: &sandbox,
         measures_memory: true,
     };
     let numbers = cli.case.map_or(0..cli.cases, |number| number..number + 1);
@@ -57,7 +57,7 @@ fn run(cli: &Cli) -> io::Result<bool> {
     let mut commands = cli
         .outset
         .as_deref()
-        .map(|program| script::Program::new(program, &place));
+        .map(|program| script::Program::new(program, &sandbox));
     for number in numbers {
         if cli
             .seconds

@@ -89,7 +89,7 @@ pub fn distinct(bytes: &[u8], terminator: u8, strip_cr: bool) -> Lines<'_> {
 
 /// The lines of all inputs, each as often as `times` says and behind what `written` says, given how often each input
 /// has it. By first occurrence for [`Order::Input`], else in the order of their bytes. With `is_each`, the first input
-/// has every one of them at a place of its own.
+/// has every one of them at a position of its own.
 pub fn selected(
     inputs: &[Vec<&[u8]>],
     (order, is_each): (Order, bool),
@@ -97,23 +97,27 @@ pub fn selected(
     written: impl Fn(&[usize]) -> String,
 ) -> Vec<Vec<u8>> {
     let mut answer: Vec<(usize, Vec<u8>)> = Vec::new();
-    for_each_line(inputs, |line, counts, places| {
+    for_each_line(inputs, |line, counts, positions| {
         let line = [written(counts).as_bytes(), line].concat();
         if order == Order::Input && is_each {
             let count = if times(counts) > 0 { counts[0] } else { 0 };
-            answer.extend(places[..count].iter().map(|&place| (place, line.clone())));
+            answer.extend(
+                positions[..count]
+                    .iter()
+                    .map(|&position| (position, line.clone())),
+            );
         } else {
-            answer.extend(std::iter::repeat_n((places[0], line), times(counts)));
+            answer.extend(std::iter::repeat_n((positions[0], line), times(counts)));
         }
     });
     if order == Order::Input {
-        answer.sort_by_key(|&(place, _)| place);
+        answer.sort_by_key(|&(position, _)| position);
     }
     answer.into_iter().map(|(_, line)| line).collect()
 }
 
 /// Visits the distinct lines of all inputs in the order of their bytes: each with how often each input has it, and with
-/// its places in all inputs, one input behind the other.
+/// its positions in all inputs, one input behind the other.
 pub fn for_each_line<'a>(
     inputs: &[Vec<&'a [u8]>],
     mut visit: impl FnMut(&'a [u8], &[usize], &[usize]),
@@ -121,19 +125,19 @@ pub fn for_each_line<'a>(
     let mut all: Vec<(u64, &[u8], usize, usize)> = Vec::new();
     for (number, input) in inputs.iter().enumerate() {
         let first = all.len();
-        let placed = input.iter().zip(first..);
-        all.extend(placed.map(|(&line, place)| (front(line), line, place, number)));
+        let numbered = input.iter().zip(first..);
+        all.extend(numbered.map(|(&line, position)| (front(line), line, position, number)));
     }
     all.sort_unstable();
-    let (mut counts, mut places) = (vec![0; inputs.len()], Vec::new());
+    let (mut counts, mut positions) = (vec![0; inputs.len()], Vec::new());
     for same in all.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
         counts.fill(0);
-        places.clear();
-        for &(_, _, place, number) in same {
+        positions.clear();
+        for &(_, _, position, number) in same {
             counts[number] += 1;
-            places.push(place);
+            positions.push(position);
         }
-        visit(same[0].1, &counts, &places);
+        visit(same[0].1, &counts, &positions);
     }
 }
 

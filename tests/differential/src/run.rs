@@ -14,8 +14,8 @@ use outset::{Error, ErrorKind, Files, KeyType, Options, Selection, Source, inter
 
 use crate::case::{Case, Setting, Way};
 use crate::judge::{Wrong, WrongKind};
-use crate::place::{Contents, Fifo, Place};
 use crate::resident;
+use crate::sandbox::{Contents, Fifo, Sandbox};
 use crate::stored;
 
 /// A run that is refused so often is a failure.
@@ -26,8 +26,8 @@ const MOST_MEMORY: u64 = 6 << 30;
 /// The surroundings of runs of cases.
 #[derive(Debug)]
 pub struct Runner<'p> {
-    /// The place of the files.
-    pub place: &'p Place,
+    /// The directory of the files.
+    pub sandbox: &'p Sandbox,
     /// True if the memory of the process is compared with the limit.
     pub measures_memory: bool,
 }
@@ -154,8 +154,8 @@ impl Runner<'_> {
             let fifos = self.write_inputs(case, contents)?;
             // Now: what a FIFO gives is in memory until it was read.
             let resident = resident::now();
-            let options = options(case, setting, self.place, (memory_bytes, resident));
-            let sources = sources(case, setting, self.place)?;
+            let options = options(case, setting, self.sandbox, (memory_bytes, resident));
+            let sources = sources(case, setting, self.sandbox)?;
             let attempt = self.attempt(&sources, setting, &options, &mut collected);
             drop(fifos);
             let mut answer = match attempt {
@@ -187,15 +187,15 @@ impl Runner<'_> {
         let stored = case.inputs.iter().zip(contents.iter());
         let stored = stored.map(|(input, content)| input.stored(content));
         let stored = Contents::new(stored.collect::<io::Result<_>>()?);
-        self.place.write_plain(&contents[0])?;
+        self.sandbox.write_plain(&contents[0])?;
         for (number, input) in case.inputs.iter().enumerate() {
             if input.is_fifo {
-                fifos.push(self.place.fifo(number, &stored)?);
+                fifos.push(self.sandbox.fifo(number, &stored)?);
             } else {
-                self.place.write(number, &stored[number])?;
+                self.sandbox.write(number, &stored[number])?;
             }
             if input.is_split() {
-                self.place.write_parts(number, input, case.terminator)?;
+                self.sandbox.write_parts(number, input, case.terminator)?;
             }
         }
         Ok(fifos)
@@ -210,7 +210,7 @@ impl Runner<'_> {
     ) -> Result<Answer, Failure> {
         let is_one_run = !matches!(setting.way, Way::Compare(_) | Way::Changed { .. });
         let is_measured = self.measures_memory && is_one_run && resident::restart_peak();
-        let run = || answer(setting, sources, options, self.place, collected);
+        let run = || answer(setting, sources, options, self.sandbox, collected);
         let mut answer = catch_unwind(AssertUnwindSafe(run))
             .map_err(|_| Failure::Panic)?
             .map_err(|error| match error.kind() {
@@ -245,11 +245,11 @@ impl Failure {
 }
 
 /// The names of the inputs in the setting's order; the first input's second name is made here.
-pub fn names(case: &Case, setting: &Setting, place: &Place) -> io::Result<Vec<PathBuf>> {
+pub fn names(case: &Case, setting: &Setting, sandbox: &Sandbox) -> io::Result<Vec<PathBuf>> {
     let inputs = 0..case.inputs.len();
-    let mut names: Vec<PathBuf> = inputs.map(|number| place.input(number)).collect();
+    let mut names: Vec<PathBuf> = inputs.map(|number| sandbox.input(number)).collect();
     if let Some(alias) = case.again {
-        names.push(place.alias(alias)?);
+        names.push(sandbox.alias(alias)?);
     }
     if setting.is_reversed {
         names.reverse();
@@ -259,15 +259,15 @@ pub fn names(case: &Case, setting: &Setting, place: &Place) -> io::Result<Vec<Pa
 
 /// The sides in the setting's order: the inputs by their names, or by those of the files that they are split into. The
 /// second name of the first input is that of all of it.
-pub fn sources(case: &Case, setting: &Setting, place: &Place) -> io::Result<Vec<Source>> {
+pub fn sources(case: &Case, setting: &Setting, sandbox: &Sandbox) -> io::Result<Vec<Source>> {
     let numbers = numbers(case, setting);
-    let names = names(case, setting, place)?;
+    let names = names(case, setting, sandbox)?;
     let source = |(number, name): (usize, PathBuf)| {
         let input = &case.inputs[number];
-        if !input.is_split() || name != place.input(number) {
+        if !input.is_split() || name != sandbox.input(number) {
             return Source::from(name);
         }
-        let files = (0..input.parts).map(|part| place.part(number, part));
+        let files = (0..input.parts).map(|part| sandbox.part(number, part));
         Source::from(Files::new(name, files))
     };
     Ok(numbers.into_iter().zip(names).map(source).collect())
@@ -287,7 +287,7 @@ pub fn numbers(case: &Case, setting: &Setting) -> Vec<usize> {
 fn options(
     case: &Case,
     setting: &Setting,
-    place: &Place,
+    sandbox: &Sandbox,
     (memory_bytes, resident): (u64, u64),
 ) -> Options {
     Options {
@@ -297,7 +297,7 @@ fn options(
         max_fpr: setting.max_fpr,
         buckets: setting.buckets,
         bits_per_key: setting.bits_per_key,
-        temp_dirs: vec![place.temp()],
+        temp_dirs: vec![sandbox.temp()],
         threads: Some(setting.threads),
         format: case.format(),
         key_type: if case.is_ipv4 {
@@ -315,7 +315,7 @@ fn answer(
     setting: &Setting,
     sources: &[Source],
     options: &Options,
-    place: &Place,
+    sandbox: &Sandbox,
     collected: &mut Collected,
 ) -> outset::Result<Answer> {
     let mut sink = |line: &[u8]| {
@@ -327,7 +327,7 @@ fn answer(
         Way::Intersect => intersect(sources, options, &mut sink)?,
         Way::Select(wanted) => select(sources, wanted.selection(), options, &mut sink)?,
         Way::Stored { kind, fpr } => {
-            stored::through_a_file(place, sources, (kind, fpr), options, &mut sink)?
+            stored::through_a_file(sandbox, sources, (kind, fpr), options, &mut sink)?
         }
         Way::Compare(mistake) => {
             let selection = match mistake {
@@ -344,7 +344,7 @@ fn answer(
             found.approximate.stats
         }
         Way::Changed { kind } => {
-            stored::forgotten(place, kind, options, &mut sink)?;
+            stored::forgotten(sandbox, kind, options, &mut sink)?;
             return Ok(Answer::bare(Collected::default(), true, (0, 0)));
         }
     };

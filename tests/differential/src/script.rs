@@ -15,8 +15,8 @@ use outset::{Label, Order, Source};
 use crate::case::{Alias, Asked, Case, HashChoice, Input, Often, Setting, Wanted, Way};
 use crate::judge::{self, Difference, Wrong, WrongKind};
 use crate::oracle;
-use crate::place::{Place, input_name, part_name};
 use crate::run::{Answer, Collected, numbers, sources};
+use crate::sandbox::{Sandbox, input_name, part_name};
 
 /// So many equal bytes are written as such.
 const LONG_RUN: usize = 200;
@@ -266,7 +266,7 @@ fn literal(bytes: &[u8]) -> Option<String> {
 #[derive(Debug)]
 pub struct Program<'p> {
     path: PathBuf,
-    place: &'p Place,
+    sandbox: &'p Sandbox,
     /// Number of runs.
     pub runs: u64,
 }
@@ -282,11 +282,11 @@ const REFUSED: [&[&str]; 4] = [
 
 impl<'p> Program<'p> {
     /// The program at `path`.
-    pub fn new(path: &Path, place: &'p Place) -> Self {
+    pub fn new(path: &Path, sandbox: &'p Sandbox) -> Self {
         Self {
             // It is run in other directories, too.
             path: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
-            place,
+            sandbox,
             runs: 0,
         }
     }
@@ -299,9 +299,9 @@ impl<'p> Program<'p> {
         let contents = case.contents();
         for (number, content) in contents.iter().enumerate() {
             let input = &case.inputs[number];
-            self.place.write(number, &input.stored(content)?)?;
+            self.sandbox.write(number, &input.stored(content)?)?;
             if input.is_split() {
-                self.place.write_parts(number, input, case.terminator)?;
+                self.sandbox.write_parts(number, input, case.terminator)?;
             }
         }
         for setting in &case.settings {
@@ -329,13 +329,13 @@ impl<'p> Program<'p> {
         refused: &[&str],
     ) -> io::Result<Result<(), Wrong>> {
         let mut command = Command::new(&self.path);
-        self.place.alias(Alias::SymbolicLink)?;
-        command.current_dir(self.place.path(""));
+        self.sandbox.alias(Alias::SymbolicLink)?;
+        command.current_dir(self.sandbox.path(""));
         command.arg("intersect").arg("-q");
         command
             .args((0..case.inputs.len()).map(input_name))
             .args(refused);
-        command.arg("--temp-dir").arg(self.place.temp());
+        command.arg("--temp-dir").arg(self.sandbox.temp());
         // Standard input is a pipe, which nobody writes.
         let command = command
             .args(arguments(case, setting, &[]))
@@ -343,7 +343,7 @@ impl<'p> Program<'p> {
         let output = command.output()?;
         self.runs += 1;
         let is_untouched =
-            std::fs::read(self.place.input(0))? == case.inputs[0].stored(&contents[0])?;
+            std::fs::read(self.sandbox.input(0))? == case.inputs[0].stored(&contents[0])?;
         if output.status.code() == Some(2) && is_untouched {
             return Ok(Ok(()));
         }
@@ -362,7 +362,7 @@ impl<'p> Program<'p> {
             _ => vec!["intersect".to_owned()],
         };
         command.args(of_operation).arg("-q");
-        for source in sources(case, setting, self.place)? {
+        for source in sources(case, setting, self.sandbox)? {
             command.arg("--side");
             match source {
                 Source::Files(files) => command.args(files.paths()),
@@ -370,10 +370,10 @@ impl<'p> Program<'p> {
                 _ => command.arg("-"),
             };
         }
-        command.arg("--temp-dir").arg(self.place.temp());
+        command.arg("--temp-dir").arg(self.sandbox.temp());
         let output = command.args(arguments(case, setting, &[])).output()?;
         self.runs += 1;
-        let left = self.place.left()?;
+        let left = self.sandbox.left()?;
         if !left.is_empty() {
             return Ok(Err(Wrong::new(
                 WrongKind::Left,

@@ -15,7 +15,7 @@ use outset::stored::{
 use outset::{Error, LineFormat, Options, Result, Sink, Source, Stats, intersect};
 
 use crate::oracle;
-use crate::place::Place;
+use crate::sandbox::Sandbox;
 
 /// Lines that a filter is built for which is to claim many by mistake.
 const FEW_LINES: u64 = 200;
@@ -27,7 +27,7 @@ const HIGH_FPR: f64 = 0.3;
 /// # Errors
 /// Those of the two calls.
 pub fn through_a_file(
-    place: &Place,
+    sandbox: &Sandbox,
     sources: &[Source],
     (kind, fpr): (Kind, f64),
     options: &Options,
@@ -42,7 +42,7 @@ pub fn through_a_file(
         hashes: None,
         like: None,
     };
-    let path = place.path("filter.osf");
+    let path = sandbox.path("filter.osf");
     build(first, &request, options)?
         .filter
         .save(&path, &options.interrupt)?;
@@ -61,8 +61,13 @@ pub fn through_a_file(
 ///
 /// # Errors
 /// Those of the calls.
-pub fn forgotten(place: &Place, kind: Kind, options: &Options, sink: &mut dyn Sink) -> Result<()> {
-    let path = place.path("filter.osf");
+pub fn forgotten(
+    sandbox: &Sandbox,
+    kind: Kind,
+    options: &Options,
+    sink: &mut dyn Sink,
+) -> Result<()> {
+    let path = sandbox.path("filter.osf");
     let request = BuildRequest {
         kind,
         keys: KeyCount::Lines(FEW_LINES),
@@ -72,7 +77,7 @@ pub fn forgotten(place: &Place, kind: Kind, options: &Options, sink: &mut dyn Si
     };
     let save = |filter: &Filter| filter.save(&path, &options.interrupt);
     save(&build(&[], &request, options)?.filter)?;
-    let first = place.input(0);
+    let first = sandbox.input(0);
     let inserted = insert_new(
         &StoredFilter::open(&path)?,
         &[Source::from(&first)],
@@ -82,15 +87,15 @@ pub fn forgotten(place: &Place, kind: Kind, options: &Options, sink: &mut dyn Si
     )?;
     save(&inserted.filter)?;
 
-    let plain = place.plain();
+    let plain = sandbox.plain();
     let content = std::fs::read(&plain).map_err(|error| unusable(&plain, error))?;
     let lines = oracle::split(&content, options.format.terminator, options.format.strip_cr);
     let (front, back) = lines.split_at(lines.len() / 2);
     let gone: BTreeSet<&[u8]> = front.iter().copied().collect();
     let stays = |line: &&&[u8]| kind != Kind::Fingerprint || !gone.contains(**line);
     let format = options.format;
-    let removed = written(place, "front", front.iter(), format)?;
-    let others = written(place, "back", back.iter().filter(stays), format)?;
+    let removed = written(sandbox, "front", front.iter(), format)?;
+    let others = written(sandbox, "back", back.iter().filter(stays), format)?;
     let changed = change(
         &StoredFilter::open(&path)?,
         &[removed],
@@ -117,12 +122,12 @@ pub fn forgotten(place: &Place, kind: Kind, options: &Options, sink: &mut dyn Si
 
 /// A file that has these lines in this format.
 fn written<'l>(
-    place: &Place,
+    sandbox: &Sandbox,
     name: &str,
     lines: impl Iterator<Item = &'l &'l [u8]>,
     format: LineFormat,
 ) -> Result<Source> {
-    let path = place.path(name);
+    let path = sandbox.path(name);
     let mut content = Vec::new();
     for line in lines {
         content.extend_from_slice(line);
@@ -141,6 +146,6 @@ fn unusable(path: &Path, source: std::io::Error) -> Error {
     Error::Input {
         path: path.to_owned(),
         source,
-        advice: "check the place of the runner",
+        advice: "check the directory of the runner",
     }
 }

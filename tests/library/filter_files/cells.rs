@@ -6,7 +6,7 @@ use highway::{HighwayHash, HighwayHasher, Key};
 use outset::filter::{Kind, Shape};
 
 use super::{budget, rules, saved};
-use crate::util::{Place, beside_others};
+use crate::util::{Sandbox, beside_others};
 use outset::filter::Filter;
 
 const KEY: [u64; 4] = [1, 2, 3, 4];
@@ -31,12 +31,12 @@ fn bits(shape: Shape, line: &[u8]) -> BTreeSet<u64> {
         Kind::Blocked => {
             let block = reduced(word(hash, 0x6a09_e667_f3bc_c909), cells / 512);
             let fields = (0..hashes).map(|number| {
-                let (word, place) = if number < 7 {
+                let (word, field) = if number < 7 {
                     (word(hash, 0xbb67_ae85_84ca_a73b), number)
                 } else {
                     (word(hash, 0x3c6e_f372_fe94_f82b), number - 7)
                 };
-                block * 512 + (word >> (55 - 9 * place)) % 512
+                block * 512 + (word >> (55 - 9 * field)) % 512
             });
             fields.collect()
         }
@@ -71,7 +71,7 @@ fn bits(shape: Shape, line: &[u8]) -> BTreeSet<u64> {
 #[test]
 fn the_cells_of_a_line_are_those_of_the_documentation() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (kind, cells, hashes) in [
         (Kind::Blocked, 512 * 7, 14),
         (Kind::Blocked, 512, 3),
@@ -90,7 +90,7 @@ fn the_cells_of_a_line_are_those_of_the_documentation() {
         for line in [&b"https://example.org/"[..], b"", b"a\tb"] {
             let mut filter = Filter::new(&budget(), shape, rules).unwrap();
             filter.insert(line).unwrap();
-            let file = saved(&place, &filter);
+            let file = saved(&sandbox, &filter);
             let body = &file[8192..];
             let is_set = |bit: &u64| body[(bit / 8) as usize] >> (bit % 8) & 1 == 1;
             let set: BTreeSet<u64> = (0..body.len() as u64 * 8).filter(is_set).collect();

@@ -8,12 +8,12 @@ use outset::ErrorKind;
 use super::hostile::{empties, patched};
 use super::image::{Image, PAGE};
 use super::{Numbers, examine, refuses_bytes};
-use crate::util::{Place, beside_others};
+use crate::util::{Sandbox, beside_others};
 
 #[test]
 fn bits_behind_the_last_cell_and_in_the_rest_of_the_table_are_refused() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (mut parts, shape) in empties() {
         let behind = shape.bytes() * 8 - shape.bits();
         for bit in 0..behind {
@@ -22,12 +22,12 @@ fn bits_behind_the_last_cell_and_in_the_rest_of_the_table_are_refused() {
             body[at / 8] = 1 << (at % 8);
             parts.body = body;
             let bytes = Image::new(&parts).bytes;
-            refuses_bytes(&place, &bytes, "bits set after its last cell");
+            refuses_bytes(&sandbox, &bytes, "bits set after its last cell");
         }
         // The zeros behind the table are under its checksum alone.
         let mut bytes = patched(&parts, &[]);
         bytes[2 * PAGE - 1] = 1;
-        refuses_bytes(&place, &bytes, "its table is damaged");
+        refuses_bytes(&sandbox, &bytes, "its table is damaged");
     }
 }
 
@@ -44,28 +44,28 @@ fn digests(slots: u64, digests: &[[u64; 2]], keys: u64) -> Vec<u8> {
 #[test]
 fn digests_that_are_not_as_many_as_the_header_says_are_refused() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let four = [[1, 1], [1, 2], [1, 3], [1, 4]];
     // Without an empty slot no search would end.
     for keys in 0..4 {
         let bytes = digests(4, &four, keys);
-        refuses_bytes(&place, &bytes, "does not have as many digests");
+        refuses_bytes(&sandbox, &bytes, "does not have as many digests");
     }
     refuses_bytes(
-        &place,
+        &sandbox,
         &digests(4, &four, 4),
         "has 4 digests, too many for 4 slots",
     );
     for keys in [0, 2, 4, 6] {
         let bytes = digests(7, &four[..3], keys);
-        refuses_bytes(&place, &bytes, "does not have as many digests");
+        refuses_bytes(&sandbox, &bytes, "does not have as many digests");
     }
 }
 
 #[test]
 fn digests_where_no_search_finds_them_can_be_worked_with() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let mut numbers = Numbers(7);
     for round in 0..300 {
         // Any home, anywhere, and often the same digest twice; the last slot stays empty.
@@ -79,23 +79,23 @@ fn digests_where_no_search_finds_them_can_be_worked_with() {
         let start = numbers.below(slots as usize);
         table.push([0, 0]);
         table.rotate_left(start);
-        let path = place.file("digests", digests(slots, &table, used));
+        let path = sandbox.file("digests", digests(slots, &table, used));
         assert_eq!(examine::examine(&path).unwrap().keys(), used);
     }
-    let equal = place.file("digests", digests(7, &[[9, 9]; 6], 6));
+    let equal = sandbox.file("digests", digests(7, &[[9, 9]; 6], 6));
     examine::examine(&equal).unwrap();
 }
 
 #[test]
 fn cells_that_are_all_at_their_top_can_be_worked_with() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (mut parts, shape) in empties().take(4) {
         let bits = shape.bits() as usize;
         for bit in 0..bits {
             parts.body[bit / 8] |= 1 << (bit % 8);
         }
-        let path = place.file("full", Image::new(&parts).bytes);
+        let path = sandbox.file("full", Image::new(&parts).bytes);
         let filter = examine::examine(&path).unwrap();
         assert!(filter.contains(b"anything"));
         assert_eq!(filter.occupancy().used, shape.cells);
@@ -106,9 +106,9 @@ fn cells_that_are_all_at_their_top_can_be_worked_with() {
 #[test]
 fn files_with_some_bytes_changed_and_right_checksums_are_refused_or_can_be_worked_with() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let mut numbers = Numbers(2026);
-    let path = place.path("patched");
+    let path = sandbox.path("patched");
     let mut taken = 0;
     for round in 0..4000 {
         let (mut parts, shape) = empties().nth(round % 5).unwrap();

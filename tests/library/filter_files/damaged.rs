@@ -14,7 +14,7 @@ use super::image::{Image, PAGE};
 use super::{
     Numbers, budget, filled, line, mapped, open, refuses, refuses_bytes, rules, saved, small_shapes,
 };
-use crate::util::{Place, beside_others};
+use crate::util::{Sandbox, beside_others};
 
 /// One that waits for somebody to write into a FIFO waits for ever.
 const SOON: Duration = Duration::from_secs(10);
@@ -22,31 +22,31 @@ const SOON: Duration = Duration::from_secs(10);
 #[test]
 fn i1_what_is_no_filter_file_is_refused() {
     let _shared = beside_others();
-    let place = Place::new();
-    refuses_bytes(&place, b"", "is not a filter file");
-    refuses_bytes(&place, b"\x93", "is not a filter file");
-    refuses_bytes(&place, b"https://example.org/\n", "is not a filter file");
-    refuses_bytes(&place, &[0; 3 * PAGE], "is not a filter file");
+    let sandbox = Sandbox::new();
+    refuses_bytes(&sandbox, b"", "is not a filter file");
+    refuses_bytes(&sandbox, b"\x93", "is not a filter file");
+    refuses_bytes(&sandbox, b"https://example.org/\n", "is not a filter file");
+    refuses_bytes(&sandbox, &[0; 3 * PAGE], "is not a filter file");
     let mut numbers = Numbers(1);
     for _ in 0..300 {
         let length = numbers.below(4 * PAGE);
         let mut bytes = numbers.bytes(length);
-        refuses_bytes(&place, &bytes, "is not a filter file");
+        refuses_bytes(&sandbox, &bytes, "is not a filter file");
         // And some that begin as a filter file does.
         let front = b"\x93OSF\r\n\x1a\n\x01\0\0\0";
         let common = front.len().min(length);
         bytes[..common].copy_from_slice(&front[..common]);
-        refuses_bytes(&place, &bytes, "");
+        refuses_bytes(&sandbox, &bytes, "");
     }
 }
 
 #[test]
 fn i1_what_cannot_be_read_is_refused_as_an_input() {
     let _shared = beside_others();
-    let place = Place::new();
-    refuses(&place.path("missing"), ErrorKind::Input);
-    refuses(&place.temp(), ErrorKind::Input);
-    let knot = place.path("knot");
+    let sandbox = Sandbox::new();
+    refuses(&sandbox.path("missing"), ErrorKind::Input);
+    refuses(&sandbox.temp(), ErrorKind::Input);
+    let knot = sandbox.path("knot");
     std::os::unix::fs::symlink(&knot, &knot).unwrap();
     refuses(&knot, ErrorKind::Input);
 }
@@ -54,10 +54,10 @@ fn i1_what_cannot_be_read_is_refused_as_an_input() {
 #[test]
 fn i1_what_is_no_regular_file_is_refused_and_not_waited_for() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     refuses(Path::new("/dev/null"), ErrorKind::Damaged);
     refuses(Path::new("/dev/zero"), ErrorKind::Damaged);
-    let path = place.path("pipe");
+    let path = sandbox.path("pipe");
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
     let (done, wait) = mpsc::channel();
@@ -72,8 +72,8 @@ fn i1_what_is_no_regular_file_is_refused_and_not_waited_for() {
 }
 
 /// A small filter file of each kind.
-fn small_files(place: &Place) -> Vec<(Shape, Vec<u8>)> {
-    let files = small_shapes().map(|shape| (shape, saved(place, &filled(shape, rules(), 40))));
+fn small_files(sandbox: &Sandbox) -> Vec<(Shape, Vec<u8>)> {
+    let files = small_shapes().map(|shape| (shape, saved(sandbox, &filled(shape, rules(), 40))));
     files.into()
 }
 
@@ -91,9 +91,9 @@ fn i2_a_file_with_any_one_bit_flipped_is_refused() {
 /// Flips those bits of those bytes that are wanted, one at a time.
 fn flipped(is_wanted: fn(u64, u64) -> bool) {
     let _shared = beside_others();
-    let place = Place::new();
-    for (shape, bytes) in small_files(&place) {
-        let path = place.file("flipped", &bytes);
+    let sandbox = Sandbox::new();
+    for (shape, bytes) in small_files(&sandbox) {
+        let path = sandbox.file("flipped", &bytes);
         let file = write_to(&path);
         for (at, &byte) in (0..).zip(&bytes) {
             for bit in (0..8).filter(|&bit| is_wanted(at, bit)) {
@@ -114,13 +114,13 @@ fn flipped(is_wanted: fn(u64, u64) -> bool) {
 #[test]
 fn i2_a_file_of_any_other_length_is_refused() {
     let _shared = beside_others();
-    let place = Place::new();
-    for (shape, bytes) in small_files(&place) {
+    let sandbox = Sandbox::new();
+    for (shape, bytes) in small_files(&sandbox) {
         for more in [1, 8, PAGE] {
             let longer = [&bytes[..], &vec![0; more]].concat();
-            refuses_bytes(&place, &longer, "bytes instead of");
+            refuses_bytes(&sandbox, &longer, "bytes instead of");
         }
-        let path = place.file("shortened", &bytes);
+        let path = sandbox.file("shortened", &bytes);
         let file = write_to(&path);
         for length in (0..bytes.len() as u64).rev() {
             file.set_len(length).unwrap();
@@ -133,39 +133,39 @@ fn i2_a_file_of_any_other_length_is_refused() {
 }
 
 #[test]
-fn i2_sections_that_have_changed_places_are_refused() {
+fn i2_sections_that_were_swapped_are_refused() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for shape in small_shapes() {
         let shape = Shape {
             cells: (2 << 23) / shape.kind.cell_bits(),
             ..shape
         };
-        let bytes = saved(&place, &filled(shape, rules(), 1000));
+        let bytes = saved(&sandbox, &filled(shape, rules(), 1000));
         let (front, body) = bytes.split_at(2 * PAGE);
         let (first, second) = body.split_at(1 << 20);
         let swapped = [front, second, first].concat();
-        refuses_bytes(&place, &swapped, "section 0 of its body is damaged");
-        // The entries of the table, too, with its checksum right: the sections' own depend on their places.
+        refuses_bytes(&sandbox, &swapped, "section 0 of its body is damaged");
+        // The entries of the table, too, with its checksum right: the sections' own depend on their offsets.
         let mut image = Image { bytes: swapped };
         let (one, other) = (&bytes[PAGE..PAGE + 8], &bytes[PAGE + 8..PAGE + 16]);
         image.put(PAGE, [other, one].concat());
         let table = xxhash_rust::xxh3::xxh3_64(&image.bytes[PAGE..2 * PAGE]);
         image.put_number(104, table);
         image.seal_header();
-        refuses_bytes(&place, &image.bytes, "section 0 of its body is damaged");
+        refuses_bytes(&sandbox, &image.bytes, "section 0 of its body is damaged");
         let repeated = [front, first, first].concat();
-        refuses_bytes(&place, &repeated, "section 1 of its body is damaged");
+        refuses_bytes(&sandbox, &repeated, "section 1 of its body is damaged");
     }
 }
 
 #[test]
 fn i5_a_file_that_changes_between_opening_and_reading_is_refused() {
     let _shared = beside_others();
-    let place = Place::new();
-    for (_, bytes) in small_files(&place) {
+    let sandbox = Sandbox::new();
+    for (_, bytes) in small_files(&sandbox) {
         for length in [0, PAGE, 2 * PAGE, bytes.len() - 1] {
-            let path = place.file("changing", &bytes);
+            let path = sandbox.file("changing", &bytes);
             let stored = open(&path);
             write_to(&path).set_len(length as u64).unwrap();
             for error in errors(stored) {
@@ -173,7 +173,7 @@ fn i5_a_file_that_changes_between_opening_and_reading_is_refused() {
                 assert!(message.contains("was truncated"), "{message}");
             }
         }
-        let path = place.file("changing", &bytes);
+        let path = sandbox.file("changing", &bytes);
         let stored = open(&path);
         let last = bytes.len() - 9;
         let flipped = [bytes[last] ^ 1];
@@ -198,8 +198,8 @@ fn errors(stored: StoredFilter) -> [Error; 3] {
 #[test]
 fn i12_one_who_has_the_old_file_goes_on_with_it_when_it_is_replaced() {
     let _shared = beside_others();
-    let place = Place::new();
-    let path = place.path("filter");
+    let sandbox = Sandbox::new();
+    let path = sandbox.path("filter");
     for shape in small_shapes() {
         let save = |filter: &Filter| filter.save(&path, &Interrupt::new()).unwrap();
         save(&filled(shape, rules(), 40));
@@ -216,8 +216,8 @@ fn i12_one_who_has_the_old_file_goes_on_with_it_when_it_is_replaced() {
 #[test]
 fn i12_of_two_who_would_change_a_file_one_is_refused() {
     let _shared = beside_others();
-    let place = Place::new();
-    let path = place.path("filter");
+    let sandbox = Sandbox::new();
+    let path = sandbox.path("filter");
     let filter = filled(small_shapes()[0], rules(), 40);
     filter.save(&path, &Interrupt::new()).unwrap();
     let first = FilterTarget::open(&path, &Interrupt::new()).unwrap();
@@ -230,7 +230,7 @@ fn i12_of_two_who_would_change_a_file_one_is_refused() {
     first.write(&filled(small_shapes()[1], rules(), 3)).unwrap();
     first.write(&filter).unwrap();
     first.finish().unwrap();
-    assert!(std::fs::read(&path).unwrap() == saved(&place, &filter));
+    assert!(std::fs::read(&path).unwrap() == saved(&sandbox, &filter));
     FilterTarget::open(&path, &Interrupt::new()).unwrap();
 }
 

@@ -9,7 +9,7 @@ use outset::hash::LineHasher;
 use outset::{Interrupt, LineFormat};
 
 use super::{budget, mapped, open, small_shapes};
-use crate::util::{Place, beside_others};
+use crate::util::{Sandbox, beside_others};
 
 const KEY: [u64; 4] = [
     0x0706_0504_0302_0100,
@@ -116,9 +116,9 @@ fn i7_files_of_version_1_are_read_as_ever() {
 #[test]
 fn i7_a_filter_of_the_same_lines_is_written_as_ever() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for shape in small_shapes() {
-        let made = place.path("made");
+        let made = sandbox.path("made");
         made_anew(shape).save(&made, &Interrupt::new()).unwrap();
         assert!(
             fs::read(made).unwrap() == fs::read(path(shape.kind)).unwrap(),

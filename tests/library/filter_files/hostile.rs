@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::image::{Image, PAGE, Parts};
 use super::{KEY, budget, examine, open, refuses_bytes, small_shapes};
-use crate::util::{MIB, Place, alone, beside_others, peak_of};
+use crate::util::{MIB, Sandbox, alone, beside_others, peak_of};
 
 /// Numbers on which sizes go wrong.
 const EDGES: [u64; 14] = [
@@ -50,7 +50,7 @@ pub(super) fn empties() -> impl Iterator<Item = (Parts, Shape)> {
         .map(|(kind, shape)| (empty(kind, shape), shape))
 }
 
-/// The file, with numbers of 8 bytes put into its header at these places.
+/// The file, with numbers of 8 bytes put into its header at these offsets.
 pub(super) fn patched(parts: &Parts, patches: &[(usize, u64)]) -> Vec<u8> {
     let mut image = Image::new(parts);
     for &(at, number) in patches {
@@ -60,7 +60,7 @@ pub(super) fn patched(parts: &Parts, patches: &[(usize, u64)]) -> Vec<u8> {
     image.bytes
 }
 
-/// Works as [`patched`], with bytes at one place.
+/// Works as [`patched`], with bytes at one offset.
 fn patched_bytes(parts: &Parts, at: usize, bytes: &[u8]) -> Vec<u8> {
     let mut image = Image::new(parts);
     image.put(at, bytes);
@@ -71,9 +71,9 @@ fn patched_bytes(parts: &Parts, at: usize, bytes: &[u8]) -> Vec<u8> {
 #[test]
 fn what_the_tests_start_from_is_a_filter() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (parts, shape) in empties() {
-        let path = place.file("empty", patched(&parts, &[]));
+        let path = sandbox.file("empty", patched(&parts, &[]));
         assert_eq!(examine::examine(&path).unwrap().shape(), shape);
     }
 }
@@ -81,7 +81,7 @@ fn what_the_tests_start_from_is_a_filter() {
 #[test]
 fn i3_a_body_of_another_size_or_at_another_place_is_refused() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (parts, shape) in empties() {
         let (body_at, body_bytes) = (2 * PAGE as u64, shape.bytes());
         let off = [1, 8, PAGE as u64, 1 << 32, 1 << 63];
@@ -93,18 +93,18 @@ fn i3_a_body_of_another_size_or_at_another_place_is_refused() {
                 &[(48, at), (56, body_bytes.wrapping_sub(by))],
             ] {
                 let bytes = patched(&parts, patches);
-                refuses_bytes(&place, &bytes, "its layout is invalid");
+                refuses_bytes(&sandbox, &bytes, "its layout is invalid");
             }
         }
         let bytes = patched_bytes(&parts, 12, &8192u32.to_le_bytes());
-        refuses_bytes(&place, &bytes, "its layout is invalid");
+        refuses_bytes(&sandbox, &bytes, "its layout is invalid");
     }
 }
 
 #[test]
 fn i4_a_shape_that_cannot_be_is_refused_whatever_the_file_says_of_its_size() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (parts, shape) in empties() {
         for cells in EDGES {
             // The size of the old shape, and that of the new one as far as numbers go.
@@ -117,12 +117,12 @@ fn i4_a_shape_that_cannot_be_is_refused_whatever_the_file_says_of_its_size() {
                 &[(24, cells), (56, bytes)],
                 &[(24, cells), (48, body_at), (56, bytes)],
             ] {
-                refuses_bytes(&place, &patched(&parts, patches), "");
+                refuses_bytes(&sandbox, &patched(&parts, patches), "");
             }
         }
         for hashes in [0, shape.kind.most_hashes() + 1, 65, 1 << 31, u32::MAX] {
             let bytes = patched_bytes(&parts, 20, &hashes.to_le_bytes());
-            refuses_bytes(&place, &bytes, "impossible number of hashes");
+            refuses_bytes(&sandbox, &bytes, "impossible number of hashes");
         }
     }
 }
@@ -130,13 +130,13 @@ fn i4_a_shape_that_cannot_be_is_refused_whatever_the_file_says_of_its_size() {
 #[test]
 fn i4_what_a_header_claims_takes_no_memory() {
     let _alone = alone();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let (parts, _) = empties().nth(1).unwrap();
     // 1 GiB of bits, in a file of 8 KiB.
     let bits = 1 << 33;
     let table = [(24, bits), (48, 3 * PAGE as u64), (56, bits / 8)];
     let bytes = patched(&parts, &table);
-    let peak = || peak_of(|| refuses_bytes(&place, &bytes, "bytes instead of"));
+    let peak = || peak_of(|| refuses_bytes(&sandbox, &bytes, "bytes instead of"));
     let Some((first, ())) = peak() else {
         eprintln!("skipped: the system does not let resident memory be measured");
         return;
@@ -149,9 +149,9 @@ fn i4_what_a_header_claims_takes_no_memory() {
 #[test]
 fn i4_a_file_of_holes_takes_no_memory_however_long_it_is() {
     let _alone = alone();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let (mut parts, _) = empties().nth(1).unwrap();
-    let path = place.file("holes", b"");
+    let path = sandbox.file("holes", b"");
     // 8 TiB, with a table of 64 MiB.
     let (table, body) = (1u64 << 26, 1u64 << 43);
     let file = File::options().write(true).open(&path).unwrap();
@@ -188,37 +188,37 @@ fn i4_a_file_of_holes_takes_no_memory_however_long_it_is() {
 #[test]
 fn i4_more_digests_than_slots_are_refused() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let (parts, shape) = empties().last().unwrap();
     for keys in EDGES.into_iter().filter(|&keys| keys > shape.cells) {
         refuses_bytes(
-            &place,
+            &sandbox,
             &patched(&parts, &[(32, keys)]),
             "digests, too many for",
         );
     }
     refuses_bytes(
-        &place,
+        &sandbox,
         &patched(&parts, &[(32, shape.cells)]),
         "digests, too many for",
     );
     let one_less = patched(&parts, &[(32, shape.cells - 1)]);
-    refuses_bytes(&place, &one_less, "does not have as many digests");
+    refuses_bytes(&sandbox, &one_less, "does not have as many digests");
 }
 
 #[test]
 fn i4_counts_that_nothing_depends_on_may_be_any_that_can_be_counted_on_from() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (parts, _) in empties().take(4) {
         for number in EDGES {
             let keys = number.min(1 << 62);
             if number > keys {
                 let bytes = patched(&parts, &[(32, number)]);
-                refuses_bytes(&place, &bytes, "number of lines");
+                refuses_bytes(&sandbox, &bytes, "number of lines");
             }
             let bytes = patched(&parts, &[(32, keys), (40, number)]);
-            let path = place.file("counts", bytes);
+            let path = sandbox.file("counts", bytes);
             examine::examine(&path).unwrap();
             let (stored, occupancy) = (open(&path), examine::examine(&path).unwrap().occupancy());
             let _any = occupancy.is_overfull(stored.shape(), stored.rules().planned_keys);
@@ -229,17 +229,17 @@ fn i4_counts_that_nothing_depends_on_may_be_any_that_can_be_counted_on_from() {
 #[test]
 fn i7_another_version_kind_rule_or_hash_is_refused_by_name() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (parts, _) in empties() {
         for version in [0u32, 2, u32::MAX] {
             let bytes = patched_bytes(&parts, 8, &version.to_le_bytes());
-            refuses_bytes(&place, &bytes, &format!("of version {version};"));
+            refuses_bytes(&sandbox, &bytes, &format!("of version {version};"));
             // A newer version may have its checksum elsewhere.
-            refuses_bytes(&place, &bytes[..100], &format!("of version {version};"));
+            refuses_bytes(&sandbox, &bytes[..100], &format!("of version {version};"));
         }
         for kind in [0, 6, 255] {
             let bytes = patched_bytes(&parts, 16, &[kind]);
-            refuses_bytes(&place, &bytes, &format!("unknown kind {kind}"));
+            refuses_bytes(&sandbox, &bytes, &format!("unknown kind {kind}"));
         }
         for (at, byte) in [
             (17, b'\r'),
@@ -258,15 +258,19 @@ fn i7_another_version_kind_rule_or_hash_is_refused_by_name() {
         ] {
             let bytes = patched_bytes(&parts, at, &[byte]);
             refuses_bytes(
-                &place,
+                &sandbox,
                 &bytes,
                 "settings that this version of outset does not know",
             );
         }
         for other in [0, u64::MAX] {
-            refuses_bytes(&place, &patched(&parts, &[(96, other)]), "a different hash");
+            refuses_bytes(
+                &sandbox,
+                &patched(&parts, &[(96, other)]),
+                "a different hash",
+            );
         }
         // The key belongs to the hash of the touchstone.
-        refuses_bytes(&place, &patched(&parts, &[(64, 12)]), "a different hash");
+        refuses_bytes(&sandbox, &patched(&parts, &[(64, 12)]), "a different hash");
     }
 }

@@ -7,7 +7,7 @@ use outset::stored::merge;
 use outset::{Error, ErrorKind, Interrupt, KeyForm, LineFormat};
 
 use super::{budget, filled, line, open, rules, saved, small_shapes};
-use crate::util::{MIB, Place, beside_others, from_here};
+use crate::util::{MIB, Sandbox, beside_others, from_here};
 
 /// Shapes and rules that differ from these in one thing each, and what that thing is called.
 fn others(shape: Shape, rules: Rules) -> Vec<(Shape, Rules, &'static str)> {
@@ -79,20 +79,23 @@ fn assert_names(error: &Error, difference: &str) {
 #[test]
 fn i14_filters_that_differ_are_not_merged_and_stay_as_they_are() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let options = outset::Options {
         memory_bytes: Some(16 * MIB),
-        ..place.options()
+        ..sandbox.options()
     };
     for shape in small_shapes() {
         let mut filter = filled(shape, rules(), 40);
-        let before = saved(&place, &filter);
-        let paths = [place.path("one"), place.path("other")];
+        let before = saved(&sandbox, &filter);
+        let paths = [sandbox.path("one"), sandbox.path("other")];
         filter.save(&paths[0], &Interrupt::new()).unwrap();
         for (other_shape, other_rules, difference) in others(shape, rules()) {
             let other = filled(other_shape, other_rules, 10);
             assert_names(&filter.merge(&other).unwrap_err(), difference);
-            assert!(saved(&place, &filter) == before, "{shape:?}: {difference}");
+            assert!(
+                saved(&sandbox, &filter) == before,
+                "{shape:?}: {difference}"
+            );
 
             other.save(&paths[1], &Interrupt::new()).unwrap();
             let stored = paths.each_ref().map(|path| open(path));
@@ -107,7 +110,7 @@ fn i14_filters_that_differ_are_not_merged_and_stay_as_they_are() {
 #[test]
 fn a_table_of_digests_takes_another_of_any_size() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let shape = small_shapes()[4];
     let larger = Shape {
         cells: 5000,
@@ -123,6 +126,6 @@ fn a_table_of_digests_takes_another_of_any_size() {
         let found = |number: &u32| filter.contains(&line(*number));
         assert!((0..60).all(|number| found(&number)));
         assert_eq!(filter.keys(), 60);
-        assert_eq!(saved(&place, &filter)[32], 60);
+        assert_eq!(saved(&sandbox, &filter)[32], 60);
     }
 }

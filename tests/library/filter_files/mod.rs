@@ -10,7 +10,7 @@ use outset::hash::LineHasher;
 use outset::memory::budget::MemoryBudget;
 use outset::{Error, ErrorKind, Interrupt, LineFormat};
 
-use crate::util::{MIB, Place};
+use crate::util::{MIB, Sandbox};
 
 mod cells;
 mod crafted; // bodies with right checksums over what no filter has
@@ -71,8 +71,8 @@ fn filled(shape: Shape, rules: Rules, lines: u32) -> Filter {
 }
 
 /// The bytes of the file of a filter.
-fn saved(place: &Place, filter: &Filter) -> Vec<u8> {
-    let path = place.path("saved");
+fn saved(sandbox: &Sandbox, filter: &Filter) -> Vec<u8> {
+    let path = sandbox.path("saved");
     filter.save(&path, &Interrupt::new()).unwrap();
     std::fs::read(path).unwrap()
 }
@@ -103,8 +103,8 @@ fn refuses(path: &Path, kind: ErrorKind) -> Error {
 }
 
 /// Works as [`refuses`], for a file of these bytes and a reason that has `part` in it.
-fn refuses_bytes(place: &Place, bytes: &[u8], part: &str) {
-    let message = refuses(&place.file("bytes", bytes), ErrorKind::Damaged).to_string();
+fn refuses_bytes(sandbox: &Sandbox, bytes: &[u8], part: &str) {
+    let message = refuses(&sandbox.file("bytes", bytes), ErrorKind::Damaged).to_string();
     assert!(message.contains(part), "{message}, not {part:?}");
 }
 

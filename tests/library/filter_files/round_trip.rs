@@ -13,7 +13,7 @@ use proptest::test_runner::{Config, RngSeed};
 
 use super::image::{Image, Parts};
 use super::{budget, filled, line, mapped, open, rules, saved, small_shapes};
-use crate::util::{Place, beside_others};
+use crate::util::{Sandbox, beside_others};
 
 /// Both answer alike, for lines that are in and lines that are not.
 fn assert_alike<A: Words, B: Words>(one: &Filter<A>, other: &Filter<B>, lines: u32) {
@@ -38,8 +38,8 @@ fn assert_same_rules(one: Rules, other: Rules) {
 }
 
 /// Saves a filter and takes the file through everything.
-fn assert_comes_back(place: &Place, filter: &Filter, lines: u32) {
-    let path = place.path("filter");
+fn assert_comes_back(sandbox: &Sandbox, filter: &Filter, lines: u32) {
+    let path = sandbox.path("filter");
     filter.save(&path, &Interrupt::new()).unwrap();
     let bytes = fs::read(&path).unwrap();
     let stored = open(&path);
@@ -52,7 +52,7 @@ fn assert_comes_back(place: &Place, filter: &Filter, lines: u32) {
     assert_alike(filter, &loaded, lines);
     assert_alike(filter, &mapped(open(&path)), lines);
     assert!(
-        saved(place, &loaded) == bytes,
+        saved(sandbox, &loaded) == bytes,
         "{:?} is saved otherwise once it was loaded",
         filter.shape()
     );
@@ -61,17 +61,17 @@ fn assert_comes_back(place: &Place, filter: &Filter, lines: u32) {
 #[test]
 fn a_small_filter_comes_back_the_same() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for shape in small_shapes() {
-        assert_comes_back(&place, &filled(shape, rules(), 0), 0);
-        assert_comes_back(&place, &filled(shape, rules(), 40), 40);
+        assert_comes_back(&sandbox, &filled(shape, rules(), 0), 0);
+        assert_comes_back(&sandbox, &filled(shape, rules(), 40), 40);
     }
 }
 
 #[test]
 fn a_filter_of_several_sections_comes_back_the_same() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     // A filter of exactly three sections, and of three and a bit.
     for bytes in [3 << 20, (3 << 20) + 64] {
         for shape in small_shapes() {
@@ -79,7 +79,7 @@ fn a_filter_of_several_sections_comes_back_the_same() {
                 cells: bytes * 8 / shape.kind.cell_bits(),
                 ..shape
             };
-            assert_comes_back(&place, &filled(shape, rules(), 3000), 3000);
+            assert_comes_back(&sandbox, &filled(shape, rules(), 3000), 3000);
         }
     }
 }
@@ -87,11 +87,11 @@ fn a_filter_of_several_sections_comes_back_the_same() {
 #[test]
 fn the_file_is_what_the_documentation_says() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (number, shape) in (1..).zip(small_shapes()) {
         for cells in [shape.cells, 10_000_000 / shape.kind.cell_bits() / 512 * 512] {
             let filter = filled(Shape { cells, ..shape }, rules(), 40);
-            let bytes = saved(&place, &filter);
+            let bytes = saved(&sandbox, &filter);
             let body = bytes[bytes.len() - filter.shape().bytes() as usize..].to_vec();
             assert!(body.iter().any(|&byte| byte != 0));
             let image = Image::new(&Parts {
@@ -117,8 +117,8 @@ fn the_file_is_what_the_documentation_says() {
 #[test]
 fn a_new_file_is_its_owners_and_a_replaced_one_keeps_its_mode() {
     let _shared = beside_others();
-    let place = Place::new();
-    let path = place.path("filter");
+    let sandbox = Sandbox::new();
+    let path = sandbox.path("filter");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let filter = filled(small_shapes()[0], rules(), 40);
     filter.save(&path, &Interrupt::new()).unwrap();
@@ -169,7 +169,7 @@ fn any_rules() -> impl Strategy<Value = Rules> {
 #[test]
 fn any_shape_and_any_rules_come_back() {
     let _shared = beside_others();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let config = Config {
         // Each is synced to the disk, twice.
         cases: 64,
@@ -178,6 +178,6 @@ fn any_shape_and_any_rules_come_back() {
         ..Config::default()
     };
     proptest!(config, |(shape in any_shape(), rules in any_rules(), lines in 0u32..30)| {
-        assert_comes_back(&place, &filled(shape, rules, lines), lines);
+        assert_comes_back(&sandbox, &filled(shape, rules, lines), lines);
     });
 }

@@ -52,18 +52,18 @@ pub(in crate::cli::report) fn rates(
             ("false-positive rate", &|y| rate_tick(10f64.powf(*y))),
         )?;
         let points = predicted.iter();
-        let line = points.map(|point| (place(point.0), y.place(point.1)));
+        let line = points.map(|point| (position(point.0), y.position(point.1)));
         chart.draw_series(LineSeries::new(line.clone(), FIRST.stroke_width(2)))?;
         chart.draw_series(line.map(|point| Cross::new(point, 5, FIRST.stroke_width(2))))?;
         let style = ShapeStyle::from(SECOND).stroke_width(2);
         for point in measured {
             let (x, low, high) = (
-                place(point.memory_bytes),
-                y.place(point.low),
-                y.place(point.high),
+                position(point.memory_bytes),
+                y.position(point.low),
+                y.position(point.high),
             );
             chart.draw_series([PathElement::new([(x, low), (x, high)], style)])?;
-            let centre = (x, y.place(point.rate));
+            let centre = (x, y.position(point.rate));
             chart.draw_series([Circle::new(centre, 6, SECOND.filled())])?;
         }
         Ok(())
@@ -89,7 +89,7 @@ pub(in crate::cli::report) fn times(what: &str, measured: &[MeasuredTime]) -> Op
         )?;
         let at = |seconds: fn(&MeasuredTime) -> f64| {
             let points = measured.iter();
-            points.map(move |point| (place(point.memory_bytes), scale.of(seconds(point))))
+            points.map(move |point| (position(point.memory_bytes), scale.of(seconds(point))))
         };
         let (exact, approximate) = (at(|m| m.exact_seconds), at(|m| m.approximate_seconds));
         chart.draw_series(LineSeries::new(exact.clone(), FIRST.stroke_width(2)))?;
@@ -114,7 +114,7 @@ fn rate_tick(rate: f64) -> String {
 }
 
 /// Returns the position of `bytes` on a scale of powers of two.
-fn place(bytes: u64) -> f64 {
+fn position(bytes: u64) -> f64 {
     (bytes.max(1) as f64).log2()
 }
 
@@ -152,7 +152,7 @@ struct Octaves {
 impl Octaves {
     /// Makes the scale for all these sizes; `None` if there are none.
     fn of(bytes: impl Iterator<Item = u64> + Clone) -> Option<Self> {
-        let (from, to) = (place(bytes.clone().min()?), place(bytes.max()?));
+        let (from, to) = (position(bytes.clone().min()?), position(bytes.max()?));
         let beside = ((to - from) * 0.04).max(if to - from < 0.5 { 1.0 } else { 0.1 });
         Some(Self {
             from: from - beside,
@@ -181,8 +181,8 @@ impl Octaves {
             .collect()
     }
 
-    fn label(place: f64) -> String {
-        numbers::bytes(place.exp2().round() as u64)
+    fn label(position: f64) -> String {
+        numbers::bytes(position.exp2().round() as u64)
     }
 }
 
@@ -215,7 +215,7 @@ impl Decades {
     }
 
     /// Returns the position of `rate`: 0 is at the lower edge.
-    fn place(&self, rate: f64) -> f64 {
+    fn position(&self, rate: f64) -> f64 {
         if rate > 0.0 {
             rate.log10().max(self.from)
         } else {
@@ -263,7 +263,7 @@ mod tests {
         let y = Decades::of([0.01].into_iter());
         assert!(!y.ticks().is_empty() && y.from < -2.0 && y.to > -2.0);
         let nothing = Decades::of([0.0].into_iter());
-        assert!((nothing.place(0.0) - nothing.from).abs() < 1e-9);
+        assert!((nothing.position(0.0) - nothing.from).abs() < 1e-9);
     }
 
     #[test]

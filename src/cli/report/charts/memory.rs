@@ -55,13 +55,13 @@ pub(in crate::cli::report) fn over_time(recorded: &Recorded) -> Option<Markup> {
             let numbered = (1..).zip(phases(recorded));
             for (number, phase) in numbered.filter(|(_, phase)| has_room(phase)) {
                 let text = ink().color(&SECOND).pos(Pos::new(HPos::Left, VPos::Top));
-                let place = (time.of(phase.began_seconds) + end * 0.008, top);
-                chart.draw_series([Text::new(number.to_string(), place, text)])?;
+                let position = (time.of(phase.began_seconds) + end * 0.008, top);
+                chart.draw_series([Text::new(number.to_string(), position, text)])?;
             }
             let first = recorded.limits.first().map_or(0, |limit| limit.limit_bytes);
             let text = ink().color(&LIMIT).pos(Pos::new(HPos::Left, VPos::Bottom));
-            let place = (end * 0.01, memory.of(first as f64) + top * 0.012);
-            chart.draw_series([Text::new("limit", place, text)])?;
+            let position = (end * 0.01, memory.of(first as f64) + top * 0.012);
+            chart.draw_series([Text::new("limit", position, text)])?;
             Ok(())
         },
     ))

@@ -28,8 +28,8 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A place in a picture, in its own units: to the right, and down.
-pub(super) type Place = (f64, f64);
+/// A point of a picture, in its own units: to the right, and down.
+pub(super) type Point = (f64, f64);
 
 /// The description of a picture, for the page and for those who cannot see it.
 pub(super) struct Picture<'a> {
@@ -39,7 +39,7 @@ pub(super) struct Picture<'a> {
     /// The picture's content in words.
     pub(super) told: &'a str,
     /// Width and height.
-    pub(super) size: Place,
+    pub(super) size: Point,
     /// True if it keeps its size in a narrow window.
     pub(super) is_scrolled: bool,
 }
@@ -62,7 +62,7 @@ impl Picture<'_> {
 
 /// Draws a text, which `whole` says in full where it is shortened.
 pub(super) fn text(
-    (x, y): Place,
+    (x, y): Point,
     anchor: Anchor,
     colour: RGBColor,
     text: &str,
@@ -81,8 +81,8 @@ pub(super) fn text(
     }
 }
 
-/// Draws a text that goes up from a place.
-pub(super) fn upright((x, y): Place, colour: RGBColor, text: &str) -> Markup {
+/// Draws a text that goes up from a point.
+pub(super) fn upright((x, y): Point, colour: RGBColor, text: &str) -> Markup {
     let (x, y) = (tenths(x), tenths(y));
     html! {
         text x=(x) y=(y) transform=(format!("rotate(-90 {x} {y})")) font-size=(TEXT) fill=(hex(colour)) { (text) }
@@ -91,8 +91,8 @@ pub(super) fn upright((x, y): Place, colour: RGBColor, text: &str) -> Markup {
 
 /// Draws a rectangle from its upper left corner, so opaque, that says `told` where it is pointed at.
 pub(super) fn rectangle(
-    (x, y): Place,
-    (width, height): Place,
+    (x, y): Point,
+    (width, height): Point,
     colour: RGBColor,
     opacity: f64,
     told: Option<&str>,
@@ -106,12 +106,12 @@ pub(super) fn rectangle(
 }
 
 /// Draws a full circle.
-pub(super) fn dot((x, y): Place, radius: f64, colour: RGBColor) -> Markup {
+pub(super) fn dot((x, y): Point, radius: f64, colour: RGBColor) -> Markup {
     html! { circle cx=(tenths(x)) cy=(tenths(y)) r=(radius) fill=(hex(colour)) {} }
 }
 
 /// Draws a circle with an edge, through which others are seen.
-pub(super) fn ring((x, y): Place, radius: f64, colour: RGBColor) -> Markup {
+pub(super) fn ring((x, y): Point, radius: f64, colour: RGBColor) -> Markup {
     let colour = hex(colour);
     html! {
         circle cx=(tenths(x)) cy=(tenths(y)) r=(radius) fill=(colour) fill-opacity="0.14" stroke=(colour)
@@ -120,7 +120,7 @@ pub(super) fn ring((x, y): Place, radius: f64, colour: RGBColor) -> Markup {
 }
 
 /// Draws a line.
-pub(super) fn line(from: Place, to: Place, colour: RGBColor) -> Markup {
+pub(super) fn line(from: Point, to: Point, colour: RGBColor) -> Markup {
     html! {
         line x1=(tenths(from.0)) y1=(tenths(from.1)) x2=(tenths(to.0)) y2=(tenths(to.1)) stroke=(hex(colour))
             stroke-width="3" {}
@@ -148,7 +148,7 @@ pub(super) fn fitted(text: &str, room: f64) -> String {
     fits.unwrap_or_else(|| shortened(text, LEAST, "…"))
 }
 
-/// Rounds to one decimal place, which is enough to place a shape.
+/// Rounds to one decimal place, which is enough to position a shape.
 fn tenths(number: f64) -> f64 {
     (number * 10.0).round() / 10.0
 }

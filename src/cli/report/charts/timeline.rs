@@ -55,8 +55,8 @@ pub(in crate::cli::report) fn phases(recorded: &Recorded) -> Option<Markup> {
             let (from, to) = (scale.of(bar.from), scale.of(bar.to));
             let body = [(from, row + 0.68), (to.max(from + width), row + 0.94)];
             chart.draw_series([Rectangle::new(body, FIRST.filled())])?;
-            let place = (end * 0.004, row + 0.26);
-            chart.draw_series([Text::new(bar.text.clone(), place, ink())])?;
+            let position = (end * 0.004, row + 0.26);
+            chart.draw_series([Text::new(bar.text.clone(), position, ink())])?;
         }
         Ok(())
     }))

@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use outset::{Combination, Overlaps};
 
 use super::shapes::{
-    Anchor, MIDDLE, Picture, Place, dot, fitted, line, rectangle, text, upright, width,
+    Anchor, MIDDLE, Picture, Point, dot, fitted, line, rectangle, text, upright, width,
 };
 use super::{FIRST, GRID, INK, MUTED, SECOND};
 use crate::cli::escaping::{shortened, visible};
@@ -37,7 +37,7 @@ const GAP: f64 = 10.0;
 const THINNEST: f64 = 1.0;
 
 /// The positions of all parts of the plot.
-struct Layout {
+struct PlotLayout {
     /// The right ends of the names of files, and the left ends of their bars: in a narrow window what matters least
     /// goes first.
     names_end: f64,
@@ -47,10 +47,10 @@ struct Layout {
     /// The height at which the bars of combinations stand.
     ground: f64,
     /// The whole picture.
-    size: Place,
+    size: Point,
 }
 
-impl Layout {
+impl PlotLayout {
     fn of(found: &Overlaps, names: &[String], lines: &[u64]) -> Self {
         let widest = |texts: &mut dyn Iterator<Item = f64>| texts.fold(0.0, f64::max);
         let of_files = widest(&mut lines.iter().map(|&lines| width(&grouped(lines))));
@@ -90,7 +90,7 @@ impl Layout {
 pub(in crate::cli::report) fn plot(found: &Overlaps, lines: &[u64]) -> Option<Markup> {
     let largest = found.combinations.first()?;
     let names: Vec<String> = found.inputs.iter().map(|name| fitted(name, NAME)).collect();
-    let layout = Layout::of(found, &names, lines);
+    let layout = PlotLayout::of(found, &names, lines);
     let shapes = html! {
         (files(&layout, found, &names, lines))
         @for (column, combination) in drawn(found).iter().enumerate() {
@@ -122,7 +122,7 @@ fn drawn(found: &Overlaps) -> &[Combination] {
 }
 
 /// Draws a row for each file: its number of lines, their bar, its name, and a band behind every other one.
-fn files(layout: &Layout, found: &Overlaps, names: &[String], lines: &[u64]) -> Markup {
+fn files(layout: &PlotLayout, found: &Overlaps, names: &[String], lines: &[u64]) -> Markup {
     let most = lines.iter().copied().max().unwrap_or(0);
     html! {
         @for (row, ((short, name), &lines)) in names.iter().zip(&found.inputs).zip(lines).enumerate() {
@@ -142,7 +142,7 @@ fn files(layout: &Layout, found: &Overlaps, names: &[String], lines: &[u64]) -> 
 
 /// Draws the bar of a combination, with its number upon it.
 fn bar(
-    layout: &Layout,
+    layout: &PlotLayout,
     column: usize,
     combination: &Combination,
     most: u64,
@@ -160,13 +160,13 @@ fn bar(
 }
 
 /// Draws a dot for each file, strong where it is in the combination, and a line through those.
-fn dots(layout: &Layout, column: usize, combination: &Combination, files: usize) -> Markup {
-    let place = |row: &usize| (layout.x(column), layout.y(*row));
+fn dots(layout: &PlotLayout, column: usize, combination: &Combination, files: usize) -> Markup {
+    let point = |row: &usize| (layout.x(column), layout.y(*row));
     let (its, others): (Vec<usize>, Vec<usize>) = (0..files).partition(|&row| combination.has(row));
     html! {
-        @for row in &others { (dot(place(row), 5.0, GRID)) }
-        @if let [first, .., last] = its.as_slice() { (line(place(first), place(last), INK)) }
-        @for row in &its { (dot(place(row), 6.5, INK)) }
+        @for row in &others { (dot(point(row), 5.0, GRID)) }
+        @if let [first, .., last] = its.as_slice() { (line(point(first), point(last), INK)) }
+        @for row in &its { (dot(point(row), 6.5, INK)) }
     }
 }
 

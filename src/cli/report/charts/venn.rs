@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use outset::Overlaps;
 use plotters::style::RGBColor;
 
-use super::shapes::{Anchor, MIDDLE, Picture, Place, fitted, ring, text};
+use super::shapes::{Anchor, MIDDLE, Picture, Point, fitted, ring, text};
 use super::{FIRST, INK, LIMIT, SECOND};
 use crate::cli::escaping::visible;
 use crate::cli::numbers::grouped;
@@ -24,11 +24,11 @@ const WIDTH: f64 = 640.0;
 /// Circles, and the parts that they make.
 struct Circles {
     /// Their middles.
-    middles: &'static [Place],
+    middles: &'static [Point],
     /// The middles of the names, under their lines.
-    names: &'static [Place],
+    names: &'static [Point],
     /// The middle of each part, by the digits of its combination.
-    parts: &'static [(&'static str, Place)],
+    parts: &'static [(&'static str, Point)],
     height: f64,
 }
 
@@ -76,9 +76,9 @@ pub(in crate::cli::report) fn circles(found: &Overlaps) -> Option<Markup> {
         @for (middle, colour) in circles.middles.iter().zip(COLOURS) {
             (ring(*middle, RADIUS, colour))
         }
-        @for (place, (name, colour)) in circles.names.iter().zip(found.inputs.iter().zip(COLOURS)) {
+        @for (point, (name, colour)) in circles.names.iter().zip(found.inputs.iter().zip(COLOURS)) {
             @let room = WIDTH / 2.0 - 2.0 * MARGIN;
-            (text(*place, Anchor::Middle, colour, &fitted(name, room), Some(&visible(name))))
+            (text(*point, Anchor::Middle, colour, &fitted(name, room), Some(&visible(name))))
         }
         @for &(which, (x, y)) in circles.parts {
             (text((x, y + MIDDLE), Anchor::Middle, INK, &grouped(lines(found, which)), None))

@@ -18,14 +18,14 @@ use super::figures::Figures;
 use super::page::page as frame;
 use super::recording::Recorded;
 use super::sections;
-use crate::cli::compare::Report;
+use crate::cli::compare::ComparisonReport;
 use crate::cli::compare::words::Words;
 use crate::cli::numbers;
 use crate::cli::origin::Origin;
 
 /// Writes the page.
 pub(super) fn page(
-    report: &Report<'_>,
+    report: &ComparisonReport<'_>,
     (plans, predicted): (&[Plans], &[(u64, f64)]),
     recorded: &Recorded,
     origin: &Origin,
@@ -72,7 +72,7 @@ pub(super) fn page(
 }
 
 fn document(
-    report: &Report<'_>,
+    report: &ComparisonReport<'_>,
     plans: &[Plans],
     predicted: &[(u64, f64)],
     recorded: &Recorded,
@@ -95,10 +95,10 @@ fn document(
 }
 
 /// Returns the pointer to each point in the document.
-fn bases(report: &Report<'_>) -> Vec<String> {
+fn bases(report: &ComparisonReport<'_>) -> Vec<String> {
     match report {
-        Report::One(_) => vec!["/comparison".to_owned()],
-        Report::Sweep { points, .. } => (0..points.len())
+        ComparisonReport::One(_) => vec!["/comparison".to_owned()],
+        ComparisonReport::Sweep { points, .. } => (0..points.len())
             .map(|number| format!("/comparison/points/{number}"))
             .collect(),
     }

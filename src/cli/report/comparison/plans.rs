@@ -65,7 +65,7 @@ fn planned(figures: &Figures, caption: &str, run: &str) -> Markup {
 fn rejected(figures: &Figures, run: &str) -> Vec<String> {
     let all = (0..figures.count("/plans")).flat_map(|number| {
         let list = format!("/plans/{number}/{run}/rejected");
-        (0..figures.count(&list)).map(move |place| format!("{list}/{place}"))
+        (0..figures.count(&list)).map(move |index| format!("{list}/{index}"))
     });
     let mut said = Vec::new();
     all.filter(|base| {

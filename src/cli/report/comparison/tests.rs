@@ -13,15 +13,15 @@ use crate::cli::report::recording::Recorder;
 
 /// Writes two files with lines in common, in a directory that goes with the first of the result.
 fn files() -> (tempfile::TempDir, Vec<Source>) {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let file = |name: &str, numbers: std::ops::Range<u64>| {
         let lines = numbers.map(|n| format!("line {:x}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-        let path: PathBuf = place.path().join(name);
+        let path: PathBuf = directory.path().join(name);
         std::fs::write(&path, lines.collect::<String>()).unwrap();
         Source::from(&path)
     };
     let sources = vec![file("<a>&'\u{1b}\"", 0..30_000), file("b", 25_000..60_000)];
-    (place, sources)
+    (directory, sources)
 }
 
 /// Makes the page of a comparison of intersections at these points, and its document.
@@ -31,10 +31,10 @@ fn page_at(points: &[Point], has_prediction: bool) -> (String, Value) {
 
 /// Makes the page of a comparison of this selection.
 fn page_of(selection: Selection, points: &[Point], has_prediction: bool) -> (String, Value) {
-    let (place, sources) = files();
+    let (directory, sources) = files();
     let recorder = Recorder::start().unwrap();
     let options = Options {
-        temp_dirs: vec![place.path().to_owned()],
+        temp_dirs: vec![directory.path().to_owned()],
         observer: Some(recorder.observer()),
         ..Options::default()
     };
@@ -54,7 +54,7 @@ fn page_of(selection: Selection, points: &[Point], has_prediction: bool) -> (Str
     let recorded = recorder.finish();
     let mut text = Vec::new();
     page(
-        &Report::new(&found, points.len() > 1),
+        &ComparisonReport::new(&found, points.len() > 1),
         (&plans, &predicted),
         &recorded,
         &Origin::of(SystemTime::now(), &[]),
@@ -177,13 +177,13 @@ fn filters_of_several_rates_under_one_limit_are_over_the_filters_size() {
 
 #[test]
 fn without_a_rate_the_section_says_so() {
-    let (place, _) = files();
-    let name = place.path().join("same");
+    let (directory, _) = files();
+    let name = directory.path().join("same");
     std::fs::write(&name, "one\ntwo\n").unwrap();
-    let again = place.path().join("again");
+    let again = directory.path().join("again");
     std::fs::write(&again, "one\ntwo\n").unwrap();
     let options = Options {
-        temp_dirs: vec![place.path().to_owned()],
+        temp_dirs: vec![directory.path().to_owned()],
         ..Options::default()
     };
     let sources = [Source::from(&name), Source::from(&again)];
@@ -199,7 +199,7 @@ fn without_a_rate_the_section_says_so() {
     let mut text = Vec::new();
     let origin = Origin::of(SystemTime::now(), &[]);
     page(
-        &Report::One(&found),
+        &ComparisonReport::One(&found),
         (&[], &[]),
         &recorded,
         &origin,

@@ -21,12 +21,12 @@ use super::lock::{Condvar, Mutex, MutexGuard};
 
 /// The state that both ends share.
 struct Shared<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<ChannelState<T>>,
     /// Notified whenever a message comes or goes, and when an end is dropped.
     changed: Condvar,
 }
 
-struct State<T> {
+struct ChannelState<T> {
     /// Messages, the oldest first.
     queue: VecDeque<T>,
     /// The most messages at a time.
@@ -39,7 +39,7 @@ struct State<T> {
 
 impl<T> Shared<T> {
     /// Waits for a change, or for the limit if there is one; returns true if the time ran out.
-    fn wait(&self, state: &mut MutexGuard<'_, State<T>>, limit: Option<Duration>) -> bool {
+    fn wait(&self, state: &mut MutexGuard<'_, ChannelState<T>>, limit: Option<Duration>) -> bool {
         match limit {
             Some(limit) => self.changed.wait_for(state, limit),
             None => {
@@ -54,7 +54,7 @@ impl<T> Shared<T> {
 /// receiver, is not modeled.
 pub(crate) fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
     assert!(room > 0, "a queue without room is not modelled");
-    let state = State {
+    let state = ChannelState {
         queue: VecDeque::new(),
         room,
         senders: 1,

@@ -56,7 +56,7 @@ pub(super) struct Case {
     pub(super) is_ipv4: bool,
 }
 
-/// The places of the columns of the inputs.
+/// The positions of the columns of the inputs.
 struct Columns {
     syntax: Syntax,
     /// The names that are the key; none where a record is its own key.
@@ -96,15 +96,15 @@ impl Columns {
         }
     }
 
-    /// Returns the place of the column with this name in an input, from 0.
-    fn place(&self, input: usize, name: usize) -> usize {
+    /// Returns the position of the column with this name in an input, from 0.
+    fn position(&self, input: usize, name: usize) -> usize {
         if self.shift { (name + input) % 4 } else { name }
     }
 
     /// The names of an input's columns in their order.
     fn order(&self, input: usize) -> Vec<usize> {
         let mut order = vec![0; 4];
-        (0..4).for_each(|name| order[self.place(input, name)] = name);
+        (0..4).for_each(|name| order[self.position(input, name)] = name);
         order
     }
 
@@ -120,7 +120,7 @@ impl Columns {
     fn fields(&self, input: usize) -> Vec<Field> {
         let field = |&name: &usize| match self.by_name {
             true => Field::Name(NAMES[name].into()),
-            false => Field::Number(self.place(input, name) as u32 + 1),
+            false => Field::Number(self.position(input, name) as u32 + 1),
         };
         self.wanted.iter().map(field).collect()
     }
@@ -151,7 +151,7 @@ impl Columns {
     /// Tells whether a record of an input can be without a key.
     fn can_lack(&self, input: usize) -> bool {
         let is_lacking =
-            |&name: &usize| self.syntax == Syntax::JsonLines || self.place(input, name) > 0;
+            |&name: &usize| self.syntax == Syntax::JsonLines || self.position(input, name) > 0;
         self.tables[input] || self.wanted.iter().any(is_lacking)
     }
 

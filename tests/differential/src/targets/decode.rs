@@ -6,7 +6,7 @@
 use data_gen::Compression;
 use outset::{CountSink, Error, ErrorKind, Options, Selection, Source, select};
 
-use super::place;
+use super::sandbox;
 use crate::oracle;
 use crate::resident::OF_COMMAND;
 
@@ -35,27 +35,27 @@ pub fn decode(data: &[u8]) {
     let expected = lines.len() as u64;
     assert_eq!(lines_of(&file), Some(expected), "{compression:?}");
     // Not of the front: what is not recognised is read as it is.
-    let place = 16 + usize::from(changed) % file.len().saturating_sub(16).max(1);
-    if let Some(byte) = file.get_mut(place) {
+    let offset = 16 + usize::from(changed) % file.len().saturating_sub(16).max(1);
+    if let Some(byte) = file.get_mut(offset) {
         *byte ^= 1 | changed;
         let found = lines_of(&file).unwrap_or(expected);
-        assert_eq!(found, expected, "{compression:?}: byte {place}");
+        assert_eq!(found, expected, "{compression:?}: byte {offset}");
     }
 }
 
 /// The different lines of a file; `None` where it is refused.
 fn lines_of(file: &[u8]) -> Option<u64> {
-    let place = place();
-    let written = place.write(0, file);
+    let sandbox = sandbox();
+    let written = sandbox.write(0, file);
     assert!(written.is_ok(), "{written:?}");
     let options = Options {
         memory_bytes: Some(64 << 20),
         resident_bytes: Some(OF_COMMAND),
         threads: Some(1),
-        temp_dirs: vec![place.temp()],
+        temp_dirs: vec![sandbox.temp()],
         ..Options::default()
     };
-    let source = Source::from(place.input(0));
+    let source = Source::from(sandbox.input(0));
     match select(&[source], Selection::union(), &options, &mut CountSink) {
         Ok(stats) => Some(stats.output.lines),
         Err(error) => {

@@ -1,6 +1,6 @@
 //! The whole engine against the oracle, for small cases.
 
-use super::place;
+use super::sandbox;
 use crate::choices::Choices;
 use crate::generate;
 use crate::judge::{Tally, first_difference};
@@ -13,10 +13,10 @@ use crate::script::script;
 /// # Panics
 /// Where an answer is not right.
 pub fn engine(data: &[u8]) {
-    let place = place();
+    let sandbox = sandbox();
     // What a fuzzer's own runtime takes is no part of a run.
     let runner = Runner {
-        place: &place,
+        sandbox: &sandbox,
         measures_memory: false,
     };
     let case = generate::case(&mut Choices::from_bytes(data), Scale::FUZZED);

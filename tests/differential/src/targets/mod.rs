@@ -18,12 +18,12 @@ pub use read_block::read_block;
 pub use records::records;
 pub use split_lines::split_lines;
 
-use crate::place::{Place, quick_directory};
+use crate::sandbox::{Sandbox, quick_directory};
 
-/// A place for one call, gone with it: nothing tells that a call was the last.
-fn place() -> Place {
-    match Place::new(&quick_directory()) {
-        Ok(place) => place,
+/// A sandbox for one call, removed with it: nothing tells that a call was the last.
+fn sandbox() -> Sandbox {
+    match Sandbox::new(&quick_directory()) {
+        Ok(sandbox) => sandbox,
         Err(error) => panic!("no temporary directory: {error}"),
     }
 }

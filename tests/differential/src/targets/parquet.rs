@@ -12,13 +12,13 @@ const MEMORY: u64 = 1 << 30;
 /// # Panics
 /// Where a reading fails in another way than with an error about the file.
 pub fn parquet(data: &[u8]) {
-    let place = super::place();
-    let path = place.path("file");
+    let sandbox = super::sandbox();
+    let path = sandbox.path("file");
     if let Err(error) = std::fs::write(&path, data) {
         panic!("no temporary file: {error}");
     }
     for field in [Field::Name("url".into()), Field::Number(1)] {
-        drop(read(&path, field, &place.temp()));
+        drop(read(&path, field, &sandbox.temp()));
     }
 }
 

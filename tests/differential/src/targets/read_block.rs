@@ -9,7 +9,7 @@ use outset::ErrorKind;
 use outset::hash::LineHasher;
 use outset::internals::{SpilledBucket, sealed_block};
 
-use super::place;
+use super::sandbox;
 use crate::choices::Choices;
 
 /// The distance between blocks in bytes, and the header of one.
@@ -195,7 +195,7 @@ fn length(bytes: &[u8]) -> Option<(u64, usize)> {
 }
 
 fn read(bytes: &[u8], lines: u64, record_bytes: u64, hash_sum: u64) -> Option<Vec<Vec<u8>>> {
-    let place = place();
+    let sandbox = sandbox();
     let bucket = SpilledBucket {
         bytes,
         block_bytes: BLOCK as u64,
@@ -204,7 +204,7 @@ fn read(bytes: &[u8], lines: u64, record_bytes: u64, hash_sum: u64) -> Option<Ve
         longest_line: LONGEST,
         hash_sum,
     };
-    match bucket.read(&place.temp(), LineHasher::with_key([3; 4])) {
+    match bucket.read(&sandbox.temp(), LineHasher::with_key([3; 4])) {
         Ok(lines) => Some(lines),
         Err(error) => {
             // A length that the bucket's memory does not have is refused as such.

@@ -7,23 +7,23 @@ use outset::{Dialect, Field, Keys, Syntax, internals};
 /// # Panics
 /// Where the key is another one.
 pub fn records(data: &[u8]) {
-    let Some((&[rules, place], record)) = data.split_first_chunk() else {
+    let Some((&[rules, choice], record)) = data.split_first_chunk() else {
         return;
     };
     let delimiter = [b',', b';', b'\t', b'x'][usize::from(rules >> 1 & 3)];
     let escape = (rules & 16 != 0).then_some(b'\\');
-    let places: Vec<usize> = match rules & 8 {
-        0 => vec![usize::from(place % 4)],
-        _ => vec![usize::from(place % 4), usize::from(place % 3 + 4)],
+    let numbers: Vec<usize> = match rules & 8 {
+        0 => vec![usize::from(choice % 4)],
+        _ => vec![usize::from(choice % 4), usize::from(choice % 3 + 4)],
     };
     let syntax = match rules & 1 {
         0 => Syntax::Csv(Dialect { delimiter, escape }),
         _ => Syntax::Delimited(delimiter),
     };
-    let number = |&place: &usize| Field::Number(place as u32 + 1);
+    let number = |&choice: &usize| Field::Number(choice as u32 + 1);
     let keys = Keys {
         syntax,
-        fields: places.iter().map(number).collect(),
+        fields: numbers.iter().map(number).collect(),
         ..Keys::default()
     };
     let fields = match syntax {
@@ -34,7 +34,7 @@ pub fn records(data: &[u8]) {
         }
     };
     let key = fields.and_then(|fields| {
-        let wanted = places.iter().map(|&place| fields.get(place));
+        let wanted = numbers.iter().map(|&choice| fields.get(choice));
         let fields: Option<Vec<&Vec<u8>>> = wanted.collect();
         let write = |field: &&Vec<u8>| match syntax {
             Syntax::Csv(_) => written(field, delimiter),

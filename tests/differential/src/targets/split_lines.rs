@@ -30,7 +30,7 @@ pub fn split_lines(data: &[u8]) {
     };
     assert_eq!(found, expected, "{format:?}");
     // Of equal lines, too, each is its own part of the input.
-    let places =
+    let ranges =
         |lines: &[&[u8]]| -> Vec<*const u8> { lines.iter().map(|line| line.as_ptr()).collect() };
-    assert_eq!(places(&found), places(&expected), "{format:?}");
+    assert_eq!(ranges(&found), ranges(&expected), "{format:?}");
 }

@@ -4,14 +4,14 @@
 //! passes once, in any order. *Cost:* that of the filter; a copy of each line where few pass.
 
 use crate::batch::coalescer::Coalescer;
-use crate::batch::{BATCH, Batch, Screen};
+use crate::batch::{BATCH, Batch, Prefilter};
 use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::pass::scan::Worker;
 
 /// The work on lines that pass.
 pub(crate) trait Work {
-    /// Deals with the lines of `batch` at `indexes`; the batch may have keys in the place of lines.
+    /// Deals with the lines of `batch` at `indexes`; the batch may have keys instead of lines.
     ///
     /// # Errors
     /// Any failure ends the scan.
@@ -27,9 +27,9 @@ pub(crate) trait Work {
 }
 
 /// A worker of a scan whose lines go through a filter first.
-pub(crate) struct ScreeningWorker<'a, W> {
+pub(crate) struct PrefilteredWorker<'a, W> {
     /// The filter that decides which lines pass; without one all do.
-    screen: Option<&'a dyn Screen>,
+    prefilter: Option<&'a dyn Prefilter>,
     /// The indexes of the lines of the present batch that pass; kept for its capacity.
     passing: Vec<u32>,
     /// Those of earlier batches, where they are gathered.
@@ -37,11 +37,11 @@ pub(crate) struct ScreeningWorker<'a, W> {
     work: W,
 }
 
-impl<'a, W> ScreeningWorker<'a, W> {
+impl<'a, W> PrefilteredWorker<'a, W> {
     /// Makes a worker for one thread.
-    pub(crate) fn new(screen: Option<&'a dyn Screen>, work: W) -> Self {
+    pub(crate) fn new(prefilter: Option<&'a dyn Prefilter>, work: W) -> Self {
         Self {
-            screen,
+            prefilter,
             passing: Vec::with_capacity(BATCH),
             coalescer: None,
             work,
@@ -51,15 +51,15 @@ impl<'a, W> ScreeningWorker<'a, W> {
     /// Gathers lines if there is a filter and `budget` has the memory: for work that is faster on full batches.
     pub(crate) fn coalescing(self, budget: &MemoryBudget) -> Self {
         Self {
-            coalescer: self.screen.and_then(|_| Coalescer::new(budget)),
+            coalescer: self.prefilter.and_then(|_| Coalescer::new(budget)),
             ..self
         }
     }
 }
 
-impl<W: Work> Worker for ScreeningWorker<'_, W> {
+impl<W: Work> Worker for PrefilteredWorker<'_, W> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        batch.passing(self.screen, &mut self.passing)?;
+        batch.passing(self.prefilter, &mut self.passing)?;
         let work = |batch: Batch<'_>, indexes: &[u32]| self.work.work_on(batch, indexes);
         match &mut self.coalescer {
             Some(coalescer) => coalescer.take(batch, &self.passing, work),
@@ -83,7 +83,7 @@ mod tests {
     /// Lets every ninth line of all through, by its first byte.
     struct Ninth;
 
-    impl Screen for Ninth {
+    impl Prefilter for Ninth {
         fn passing(&self, batch: Batch<'_>, passing: &mut Vec<u32>) -> Result<()> {
             passing.clear();
             let indexes = 0..batch.keys.len() as u32;
@@ -125,14 +125,14 @@ mod tests {
             })
             .collect();
         let (budget, none) = (MemoryBudget::new(1 << 20, 0), MemoryBudget::new(0, 0));
-        for (screen, budget, batches) in [
-            (Some(&Ninth as &dyn Screen), Some(&budget), 1),
+        for (prefilter, budget, batches) in [
+            (Some(&Ninth as &dyn Prefilter), Some(&budget), 1),
             (Some(&Ninth), Some(&none), 9),
             (Some(&Ninth), None, 9),
             (None, Some(&budget), 9),
         ] {
             let mut note = Note::default();
-            let mut worker = ScreeningWorker::new(screen, &mut note);
+            let mut worker = PrefilteredWorker::new(prefilter, &mut note);
             if let Some(budget) = budget {
                 worker = worker.coalescing(budget);
             }
@@ -143,7 +143,7 @@ mod tests {
             }
             worker.finish().unwrap();
             drop(worker);
-            let passes = |line: &&[u8; 3]| screen.is_none() || line[0] == 0;
+            let passes = |line: &&[u8; 3]| prefilter.is_none() || line[0] == 0;
             assert!(note.lines.iter().eq(lines.iter().filter(passes)));
             assert_eq!((note.batches, note.is_finished), (batches, true));
         }

@@ -1,16 +1,16 @@
-//! The places that temporary files go to.
+//! The directories that temporary files go to.
 //!
-//! *Owns:* one private directory in each place that the user named, shared by all runs of one command,
-//! and the choice of the place of each new file.
+//! *Owns:* one private directory in each directory that the user named, shared by all runs of one command,
+//! and the choice of the directory of each new file.
 //!
 //! *Invariants.*
-//! - Directories are 0700 from the moment they exist, with names that nobody can predict. They go when
-//!   this value is dropped, and are known to the [`Interrupt`] for signals.
-//! - What a killed run has left in a place goes before a run asks how much room the place has.
-//! - A new file goes where a file gets the most room: places fill in proportion to what is free there.
+//! - Private directories are 0700 from the moment they exist, with names that nobody can predict. They are removed
+//!   when this value is dropped, and are known to the [`Interrupt`] for signals.
+//! - What a killed run has left in a directory is removed before a run asks how much room there is.
+//! - A new file goes where a file gets the most room: directories fill in proportion to what is free there.
 //!
-//! *Cost:* a descriptor for each directory that was made; a listing of each place, once per command; for
-//! a new file two system calls a place, where there is more than one.
+//! *Cost:* a descriptor for each private directory that was made; a listing of each directory, once per command; for
+//! a new file two system calls a directory, where there is more than one.
 
 use std::fs::File;
 use std::io;
@@ -32,11 +32,11 @@ use crate::temp::page_cache::PageCache;
 /// moment before the directory is marked; a process that takes this many is not a run of outset.
 const TRIES: usize = 100;
 
-/// The places of one command, shared by its runs and by all their threads.
+/// The temporary directories of one command, shared by its runs and by all their threads.
 #[derive(Debug)]
-pub(crate) struct Places {
-    /// The places in the order of the options. A place is known by its index. Empty only where no file is ever made.
-    list: Vec<Place>,
+pub(crate) struct TempDirectories {
+    /// The directories in the order of the options. One is known by its index. Empty only where no file is ever made.
+    list: Vec<TempDirectory>,
     interrupt: Interrupt,
     /// The part of the page cache that blocks of bucket files go through.
     pub(super) page_cache: Arc<PageCache>,
@@ -46,9 +46,9 @@ pub(crate) struct Places {
     has_looked_for_orphans: AtomicBool,
 }
 
-/// One of the places that the user named.
+/// One of the directories that the user named.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct TempDirectory {
     /// The directory that the user named.
     pub(super) parent: PathBuf,
     /// True if blocks can be written and read around the page cache. True until the file system refuses it once.
@@ -57,13 +57,13 @@ pub(super) struct Place {
     pub(super) can_cache: bool,
     /// The private directory; `None` before the first file. The lock is held while it is made, so that several
     /// threads make one.
-    directory: Mutex<Option<PrivateDirectory>>,
+    private: Mutex<Option<PrivateDirectory>>,
     /// Files named less files removed: at least the number of files that are in the directory.
     pub(super) present: AtomicU64,
 }
 
-/// Declared in this order: the path stays on the interrupt's list, and the mark of a live run in its
-/// place, until the directory is gone.
+/// The directory of one command in a [`TempDirectory`]. Declared in this order: the path stays on the interrupt's
+/// list, and the mark of a live run stays in it, until the directory is removed.
 #[derive(Debug)]
 struct PrivateDirectory {
     /// Its own clean-up is turned off: [`remove_own`] does that, without following links.
@@ -73,11 +73,11 @@ struct PrivateDirectory {
     _mark: Option<File>,
 }
 
-impl Drop for Place {
+impl Drop for TempDirectory {
     /// Removes the private directory with what is in it, while path and mark are still held. Errors are
-    /// ignored: the mark then stays, and the next run in this place tries again.
+    /// ignored: the mark then stays, and the next run with this directory tries again.
     fn drop(&mut self) {
-        let made = self.directory.get_mut();
+        let made = self.private.get_mut();
         if let Some(made) = made {
             remove_own(made.directory.path(), *self.present.get_mut() > 0);
         }
@@ -87,20 +87,23 @@ impl Drop for Place {
 /// The name of a new file, and where it goes.
 #[derive(Debug)]
 pub(super) struct NewFile {
-    /// The index of its place.
-    pub(super) place: usize,
-    /// The private directory of the place, the number, a dash and the label.
+    /// The index of its directory.
+    pub(super) directory: usize,
+    /// The private directory, the number, a dash and the label.
     pub(super) path: PathBuf,
     /// True if the private directory was made for this file.
     pub(super) is_first: bool,
 }
 
-impl Places {
-    /// Makes a place in each of `parents`, for a command that `interrupt` stops. Nothing is created before the first
-    /// file. Without `parents`, asking for a file is a bug.
+impl TempDirectories {
+    /// Makes the temporary directories in `parents`, for a command that `interrupt` stops. Nothing is created before
+    /// the first file. Without `parents`, asking for a file is a bug.
     pub(crate) fn new(parents: &[PathBuf], interrupt: &Interrupt) -> Arc<Self> {
         Arc::new(Self {
-            list: parents.iter().map(|parent| Place::new(parent)).collect(),
+            list: parents
+                .iter()
+                .map(|parent| TempDirectory::new(parent))
+                .collect(),
             interrupt: interrupt.clone(),
             page_cache: PageCache::of_system(),
             next_file: AtomicU64::new(0),
@@ -108,22 +111,22 @@ impl Places {
         })
     }
 
-    /// Counts the places.
+    /// Counts the directories.
     pub(super) fn count(&self) -> usize {
         self.list.len()
     }
 
-    /// Returns the place with index `number`.
-    pub(super) fn place(&self, number: usize) -> &Place {
+    /// Returns the directory with index `number`.
+    pub(super) fn get(&self, number: usize) -> &TempDirectory {
         &self.list[number]
     }
 
-    /// Removes what killed runs have left in the places; a second time it does nothing. A thread that calls it
+    /// Removes what killed runs have left in the directories; a second time it does nothing. A thread that calls it
     /// while another is cleaning up does not wait: it may find less room than there will be.
     pub(crate) fn remove_orphans(&self) {
         if !self.has_looked_for_orphans.swap(true, Ordering::Relaxed) {
-            for place in &self.list {
-                remove_orphans(&place.parent);
+            for directory in &self.list {
+                remove_orphans(&directory.parent);
             }
         }
     }
@@ -132,70 +135,70 @@ impl Places {
     /// counts as present from now on. `label` says what it is, for a person who finds it.
     ///
     /// # Errors
-    /// [`Error::Temp`] when no private directory can be made: all places are full, or one fails for another
+    /// [`Error::Temp`] when no private directory can be made: all file systems are full, or one fails for another
     /// reason; [`Error::Interrupted`] when the run was stopped.
     pub(super) fn new_file(&self, label: &str) -> Result<NewFile> {
         let number = self.next_file.fetch_add(1, Ordering::Relaxed);
         let name = format!("{number:06}-{label}");
-        // Places where even a directory finds no room. The others are tried, roomiest first.
+        // Those where even a private directory finds no room. The others are tried, roomiest first.
         let mut full = Vec::new();
         loop {
-            let Some(place) = self.roomiest(&full, 0) else {
+            let Some(directory) = self.roomiest(&full, 0) else {
                 return Err(self.list[0].no_directory(io::ErrorKind::StorageFull.into()));
             };
-            match self.directory(place) {
-                Ok((directory, is_first)) => {
-                    self.list[place].present.fetch_add(1, Ordering::Relaxed);
+            match self.private_path(directory) {
+                Ok((private, is_first)) => {
+                    self.list[directory].present.fetch_add(1, Ordering::Relaxed);
                     return Ok(NewFile {
-                        place,
-                        path: directory.join(name),
+                        directory,
+                        path: private.join(name),
                         is_first,
                     });
                 }
                 Err(Error::Temp { source, .. })
                     if is_full(&source) && full.len() + 1 < self.list.len() =>
                 {
-                    full.push(place);
+                    full.push(directory);
                 }
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Finds the place with the most room for one more file beside those that it has, of those that have `bytes` free
-    /// and are not `excluded`. `None` if there is none such.
+    /// Finds the directory with the most room for one more file besides those that it has, among those that have
+    /// `bytes` free and are not `excluded`. `None` if there is none.
     ///
-    /// A single place is never asked how much is free: there is no choice to make.
+    /// A single directory is never asked how much is free: there is no choice to make.
     pub(super) fn roomiest(&self, excluded: &[usize], bytes: u64) -> Option<usize> {
         let rooms = if self.list.len() == 1 {
             vec![u64::MAX]
         } else {
-            room_of_each(self.list.iter().map(|place| place.parent.as_path()))
+            room_of_each(self.list.iter().map(|directory| directory.parent.as_path()))
         };
         let present = self.list.iter();
         let present: Vec<u64> = present
-            .map(|place| place.present.load(Ordering::Relaxed))
+            .map(|directory| directory.present.load(Ordering::Relaxed))
             .collect();
-        roomiest(&rooms, &present, |place| {
-            !excluded.contains(&place) && rooms[place] >= bytes
+        roomiest(&rooms, &present, |directory| {
+            !excluded.contains(&directory) && rooms[directory] >= bytes
         })
     }
 
-    /// Returns the private directory of a place, and true if this call has made it.
+    /// Returns the private directory in a directory, and true if this call has made it.
     ///
     /// # Errors
-    /// As [`Places::new_file`].
-    pub(super) fn directory(&self, place: usize) -> Result<(PathBuf, bool)> {
+    /// As [`TempDirectories::new_file`].
+    pub(super) fn private_path(&self, directory: usize) -> Result<(PathBuf, bool)> {
         // For users of temporary space that have not called it themselves.
         self.remove_orphans();
-        self.list[place].directory(&self.interrupt)
+        self.list[directory].private_path(&self.interrupt)
     }
 
     /// Removes the files whose names `is_meant` from all private directories, but never the mark. What cannot
     /// be removed stays. The counts of present files stay as well: they may be too high, never too low.
     pub(super) fn remove_files(&self, is_meant: impl Fn(&[u8]) -> bool) {
-        for place in &self.list {
-            let made = place.directory.lock();
+        for directory in &self.list {
+            let made = directory.private.lock();
             if let Some(made) = &*made {
                 let _some_may_stay = remove_files(made.directory.path(), &is_meant);
             }
@@ -203,17 +206,17 @@ impl Places {
     }
 }
 
-/// Finds the place where each file has the most room if one more is added, of those that `may_be`: its room, divided
-/// by one more than its files. Of equal ones, the first with the fewest files. So places fill in proportion to their
-/// room, although the sizes of files are not known beforehand.
+/// Finds the directory where each file has the most room if one more is added, among those that `may_be`: its room,
+/// divided by one more than its files. Of equal ones, the first with the fewest files. So directories fill in
+/// proportion to their room, although the sizes of files are not known beforehand.
 fn roomiest(rooms: &[u64], present: &[u64], may_be: impl Fn(usize) -> bool) -> Option<usize> {
-    let share = |place: usize| rooms[place] / (present[place] + 1);
+    let share = |directory: usize| rooms[directory] / (present[directory] + 1);
     (0..rooms.len())
-        .filter(|&place| may_be(place))
-        .min_by_key(|&place| (std::cmp::Reverse(share(place)), present[place]))
+        .filter(|&directory| may_be(directory))
+        .min_by_key(|&directory| (std::cmp::Reverse(share(directory)), present[directory]))
 }
 
-/// Returns true if an error says that a place has no room, which another may have.
+/// Returns true if an error says that a directory has no room, which another may have.
 pub(super) fn is_full(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -221,14 +224,14 @@ pub(super) fn is_full(error: &io::Error) -> bool {
     )
 }
 
-impl Place {
-    /// Makes a place in `parent`, without a private directory.
+impl TempDirectory {
+    /// Makes a temporary directory of `parent`, without a private directory.
     fn new(parent: &Path) -> Self {
         Self {
             parent: parent.to_owned(),
             is_direct: AtomicBool::new(true),
             can_cache: may_cache(parent),
-            directory: Mutex::default(),
+            private: Mutex::default(),
             present: AtomicU64::new(0),
         }
     }
@@ -238,8 +241,8 @@ impl Place {
     /// 1. Make `outset-XXXXXX`, and put it on the interrupt's list under the same lock.
     /// 2. Mark it as one of a live run.
     /// 3. If another run took it for an orphan between 1 and 2, make a new one.
-    fn directory(&self, interrupt: &Interrupt) -> Result<(PathBuf, bool)> {
-        let mut made = self.directory.lock();
+    fn private_path(&self, interrupt: &Interrupt) -> Result<(PathBuf, bool)> {
+        let mut made = self.private.lock();
         if let Some(made) = &*made {
             return Ok((made.directory.path().to_owned(), false));
         }
@@ -276,13 +279,13 @@ impl Place {
             .map_err(|source| self.no_directory(source))
     }
 
-    /// Makes the error of this place.
+    /// Makes the error of this directory.
     fn no_directory(&self, source: io::Error) -> Error {
         no_directory(&self.parent, source)
     }
 }
 
-/// Makes the error of a place in which no directory can be made.
+/// Makes the error of a directory in which no private directory can be made.
 pub(crate) fn no_directory(parent: &Path, source: io::Error) -> Error {
     Error::Temp {
         path: parent.to_owned(),
@@ -296,25 +299,28 @@ pub(crate) fn no_directory(parent: &Path, source: io::Error) -> Error {
 mod tests {
     use super::*;
 
-    /// Counts those of `files` that each place gets whose room never changes.
+    /// Counts the files that each directory gets, of `files`, if their room never changes.
     fn divided(rooms: &[u64], files: usize) -> Vec<u64> {
         let mut present = vec![0; rooms.len()];
         for _ in 0..files {
-            if let Some(place) = roomiest(rooms, &present, |_| true) {
-                present[place] += 1;
+            if let Some(directory) = roomiest(rooms, &present, |_| true) {
+                present[directory] += 1;
             }
         }
         present
     }
 
     #[test]
-    fn e14_files_are_divided_between_places_by_their_room() {
-        assert_eq!(divided(&[100, 100], 10), [5, 5], "by turns");
+    fn e14_files_are_divided_between_directories_by_their_room() {
+        assert_eq!(divided(&[100, 100], 10), [5, 5], "alternately");
         assert_eq!(divided(&[u64::MAX; 3], 9), [3, 3, 3], "none tells");
         assert_eq!(divided(&[1 << 20, 9 << 20], 100), [10, 90]);
         assert_eq!(divided(&[0, 5 << 30], 50), [0, 50], "one is full");
         assert_eq!(divided(&[0, 0], 4), [2, 2], "all are");
-        assert_eq!(roomiest(&[5, 9], &[0, 0], |place| place == 0), Some(0));
+        assert_eq!(
+            roomiest(&[5, 9], &[0, 0], |directory| directory == 0),
+            Some(0)
+        );
         assert_eq!(roomiest(&[5, 9], &[0, 0], |_| false), None);
     }
 }

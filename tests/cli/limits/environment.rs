@@ -1,5 +1,5 @@
-//! Places with limits (rows C, D and E of `tests/matrix.tsv`): groups with little memory, file systems without room,
-//! space that goes away, descriptors that are taken, directories with other things in them.
+//! Environments with limits (rows C, D and E of `tests/matrix.tsv`): groups with little memory, file systems without
+//! room, space that goes away, descriptors that are taken, directories with other things in them.
 //!
 //! What needs root says so and is skipped for others.
 
@@ -186,7 +186,7 @@ fn e2_a_temporary_directory_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn e2_a_place_that_may_only_be_read_is_named_also_where_its_room_is_asked_first() {
+fn e2_a_directory_that_may_only_be_read_is_named_also_where_its_room_is_asked_first() {
     if !can_mount() {
         return;
     }
@@ -205,7 +205,7 @@ fn e2_a_place_that_may_only_be_read_is_named_also_where_its_room_is_asked_first(
 }
 
 /// Mounts `small` and `big` with so much room.
-fn two_places(small: &str, big: &str) -> String {
+fn two_directories(small: &str, big: &str) -> String {
     format!(
         "mkdir -p small big && mount -t tmpfs -o size={small} none small \
          && mount -t tmpfs -o size={big} none big"
@@ -214,26 +214,26 @@ fn two_places(small: &str, big: &str) -> String {
 
 #[test]
 #[ignore = "slow: more than a second"]
-fn e14_a_place_that_is_full_leaves_the_rest_to_another() {
+fn e14_a_directory_that_is_full_leaves_the_rest_to_another() {
     // In the one order or the other.
-    full_place(|size, order| size % 2 == order);
+    full_directory(|size, order| size % 2 == order);
 }
 
 #[test]
 #[ignore = "slow: six runs over 17 MB"]
-fn e14_a_place_that_is_full_leaves_the_rest_to_another_wherever_it_stands() {
-    full_place(|_, _| true);
+fn e14_a_directory_that_is_full_leaves_the_rest_to_another_wherever_it_stands() {
+    full_directory(|_, _| true);
 }
 
-/// Runs with a small place and a large one, of those sizes and in those orders that are wanted by their numbers.
-fn full_place(is_wanted: fn(usize, usize) -> bool) {
+/// Runs with a small directory and a large one, of those sizes and in those orders that are wanted by their numbers.
+fn full_directory(is_wanted: fn(usize, usize) -> bool) {
     if !can_mount() {
         return;
     }
     let (a, b) = (megabytes(8, 0), megabytes(9, 100_000));
     let sandbox = Sandbox::with(&a, &b);
     let mut tasks = TASKS.iter().cycle();
-    // Two buckets an input, so that none fits the smaller place beside what it has; or many.
+    // Two buckets an input, so that none fits the smaller directory beside what it has; or many.
     let sizes = [
         ("1m", "64m", "40"),
         ("7m", "32m", "2"),
@@ -241,16 +241,16 @@ fn full_place(is_wanted: fn(usize, usize) -> bool) {
     ];
     let orders = ["-T ../small -T ../big", "-T ../big -T ../small"];
     for (size, (small, big, buckets)) in sizes.into_iter().enumerate() {
-        for (order, places) in orders.into_iter().enumerate() {
+        for (order, directories) in orders.into_iter().enumerate() {
             if !is_wanted(size, order) {
                 continue;
             }
             let task = tasks.next().unwrap();
             let words = task.words;
             let arguments = format!(
-                "{words} a b --memory 16M --strategy partition --buckets {buckets} {places}"
+                "{words} a b --memory 16M --strategy partition --buckets {buckets} {directories}"
             );
-            let mount = two_places(small, big);
+            let mount = two_directories(small, big);
             let command = on_other_temp(&sandbox, &mount, &arguments);
             let outcome = sandbox.start(command).finish();
             let answer = task.of(&[&a, &b]);
@@ -261,12 +261,12 @@ fn full_place(is_wanted: fn(usize, usize) -> bool) {
 
 #[test]
 #[ignore = "slow: more than a second"]
-fn e14_what_is_full_in_all_places_fails_the_run_and_leaves_nothing_in_any() {
+fn e14_what_is_full_in_all_directories_fails_the_run_and_leaves_nothing_in_any() {
     if !can_mount() {
         return;
     }
     let sandbox = Sandbox::with(&megabytes(7, 0), &megabytes(7, 100_000));
-    let mount = two_places("2m", "4m");
+    let mount = two_directories("2m", "4m");
     for task in &TASKS {
         let words = task.words;
         let run = format!("{words} a b --memory 16M --strategy partition -T ../small -T ../big");
@@ -374,13 +374,13 @@ fn e10_what_others_have_in_the_temporary_directory_stays() {
 
 #[test]
 #[ignore = "slow: close to a second"]
-fn e11_runs_side_by_side_in_one_place_do_not_disturb_each_other() {
+fn e11_runs_side_by_side_in_one_directory_do_not_disturb_each_other() {
     side_by_side(5);
 }
 
 #[test]
 #[ignore = "slow: 150 runs"]
-fn e11_many_runs_side_by_side_in_one_place_do_not_disturb_each_other() {
+fn e11_many_runs_side_by_side_in_one_directory_do_not_disturb_each_other() {
     side_by_side(50);
 }
 

@@ -32,15 +32,15 @@ use crate::sys::sync::Mutex;
 
 /// Reads the files of an input in chunks, for any number of threads.
 #[derive(Debug)]
-pub(super) struct Claims<'a> {
+pub(super) struct RangeQueue<'a> {
     parts: &'a Parts,
     rules: ChunkRules<'a>,
     /// Locked for a moment before and after a range is read.
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct QueueState {
     /// The number of the next claim.
     number: u64,
     /// The file that it is of. The number of files when there are no more.
@@ -69,7 +69,7 @@ struct Claim {
     shared: Option<Arc<PositionedFile>>,
 }
 
-impl<'a> Claims<'a> {
+impl<'a> RangeQueue<'a> {
     /// Returns true if all threads read the same file.
     pub(super) fn has_one_file(&self) -> bool {
         self.parts.all().len() == 1
@@ -86,7 +86,7 @@ impl<'a> Claims<'a> {
         Self {
             parts,
             rules,
-            state: Mutex::new(State {
+            state: Mutex::new(QueueState {
                 number: 0,
                 part: 0,
                 start: range.start,
@@ -143,7 +143,7 @@ impl<'a> Claims<'a> {
             start: state.start,
             shared: None,
         };
-        // Also where opening fails: the number, and so the turn, is not given to another.
+        // Also where opening fails: the number, and so the ticket, is not given to another.
         state.number += 1;
         state.start += self.rules.chunk_bytes;
         if state.start >= range.end {
@@ -162,7 +162,7 @@ impl<'a> Claims<'a> {
     /// Opens a file of several ranges, after those that were read to their ends are compared and closed.
     fn open_shared(
         &self,
-        state: &mut State,
+        state: &mut QueueState,
         part: usize,
         unread: u64,
     ) -> Result<Arc<PositionedFile>> {

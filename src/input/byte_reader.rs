@@ -4,7 +4,8 @@
 //!
 //! *Invariants.*
 //! - What a pipe carries is recognised by its first bytes when they come, not before: opening never waits for a writer.
-//! - The bytes of a file or piece end where it does: [`Supply::fill`] ends there, and [`Supply::next_piece`] goes on.
+//! - The bytes of a file or piece end where it does: [`ByteReader::fill`] ends there, and [`ByteReader::next_piece`]
+//!   goes on.
 //! - A file is compared with the one that was checked at the start when it was read, also where decoding it fails: that
 //!   it changed is the better reason.
 //!
@@ -14,8 +15,10 @@ use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::decode::compressed::{Decoder, Front, PieceDecoder, SOURCE_BYTES, Source, recognise};
-use crate::decode::form::Form;
+use crate::decode::compressed::{
+    CompressedSource, Decoder, PieceDecoder, SOURCE_BYTES, Signature, recognise,
+};
+use crate::decode::file_format::FileFormat;
 use crate::decode::io_error::unreadable;
 use crate::decode::parquet::Rows;
 use crate::decode::stream::{Filled, StoppableStream};
@@ -25,8 +28,8 @@ use crate::input::pieces::{Piece, Pieces};
 use crate::memory::budget::MemoryBudget;
 use crate::temp::copy::CopyReader;
 
-/// The bytes of an input in order.
-pub(crate) struct Supply<'a> {
+/// A reader of the bytes of an input, in order.
+pub(crate) struct ByteReader<'a> {
     bytes: Bytes<'a>,
     following: Option<Following<'a>>,
     name: &'a Path,
@@ -74,9 +77,9 @@ pub(crate) struct PieceOpening<'a> {
     pub(crate) budget: MemoryBudget,
 }
 
-impl<'a> Supply<'a> {
-    /// Supplies the bytes of the pipe that messages call `name`; what is passed over at its end goes to `padding`. If
-    /// it is to be decoded, the decoder gets its memory from `budget`.
+impl<'a> ByteReader<'a> {
+    /// Makes the reader of the bytes of the pipe that messages call `name`; what is passed over at its end goes to
+    /// `padding`. If it is to be decoded, the decoder gets its memory from `budget`.
     pub(crate) fn of_stream(
         stream: StoppableStream<'a>,
         name: &'a Path,
@@ -101,7 +104,7 @@ impl<'a> Supply<'a> {
         }
     }
 
-    /// Supplies the bytes of those of `pieces` that it claims; `None` where there are none left.
+    /// Makes the reader of the bytes of those of `pieces` that it claims; `None` where there are none left.
     ///
     /// # Errors
     /// As [`Pieces::claim`] and [`Parts::open`], of the first.
@@ -124,7 +127,7 @@ impl<'a> Supply<'a> {
         }))
     }
 
-    /// Supplies the bytes of one piece of a file.
+    /// Makes the reader of the bytes of one piece of a file.
     ///
     /// # Errors
     /// As [`Parts::open`].
@@ -145,7 +148,7 @@ impl<'a> Supply<'a> {
         })
     }
 
-    /// Supplies the bytes of one file, which may be compressed, for a look at it that `stop` can end.
+    /// Makes the reader of the bytes of one file, which may be compressed, for a look at it that `stop` can end.
     ///
     /// # Errors
     /// As [`Parts::open`].
@@ -180,7 +183,7 @@ impl<'a> Supply<'a> {
     }
 
     /// Returns the piece that is read; of a pipe all of it.
-    pub(crate) fn place(&self) -> Piece {
+    pub(crate) fn piece(&self) -> Piece {
         let following = self.following.as_ref();
         following.map_or(Piece::whole(0), |following| following.piece)
     }
@@ -219,11 +222,11 @@ impl<'a> Supply<'a> {
             _ => 0,
         };
         if bytes > 0 {
-            self.padding.note(self.place().part, bytes);
+            self.padding.note(self.piece().part, bytes);
         }
     }
 
-    /// Works as [`Supply::fill`], but does not look whether a file changed.
+    /// Works as [`ByteReader::fill`], but does not look whether a file changed.
     fn fill_any(&mut self, buffer: &mut [u8]) -> Result<Filled> {
         while let Some(copy) = self.again.last_mut() {
             match copy.fill(buffer)? {
@@ -294,10 +297,10 @@ impl<'a> Supply<'a> {
 
     /// Decides how a stream is read that begins with `read`, which is all of it or not: as it is, or by a decoder,
     /// which gets what was read.
-    fn settle(&mut self, front: Front, read: &[u8], is_ended: bool) -> Result<()> {
+    fn settle(&mut self, front: Signature, read: &[u8], is_ended: bool) -> Result<()> {
         self.bytes = match std::mem::replace(&mut self.bytes, Bytes::None) {
-            Bytes::Unknown(stream) if front == Front::Plain => Bytes::Plain(stream),
-            Bytes::Unknown(_) if front == Front::Parquet => {
+            Bytes::Unknown(stream) if front == Signature::Plain => Bytes::Plain(stream),
+            Bytes::Unknown(_) if front == Signature::Parquet => {
                 return Err(Error::usage(
                     format!(
                         "{}: is a Parquet file read from a pipe",
@@ -307,7 +310,8 @@ impl<'a> Supply<'a> {
                 ));
             }
             Bytes::Unknown(stream) => {
-                let source = Source::new(stream, self.name, &self.budget, read, is_ended)?;
+                let source =
+                    CompressedSource::new(stream, self.name, &self.budget, read, is_ended)?;
                 Bytes::Decoded(Box::new(Decoder::new(source, &self.budget)))
             }
             settled => settled,
@@ -352,7 +356,7 @@ fn read_front(
     stream: &mut StoppableStream<'_>,
     buffer: &mut [u8],
     name: &Path,
-) -> Result<(Front, Filled)> {
+) -> Result<(Signature, Filled)> {
     let most = buffer.len().min(SOURCE_BYTES as usize);
     let mut bytes = 0;
     loop {
@@ -362,7 +366,7 @@ fn read_front(
         } = stream.fill(&mut buffer[bytes..most], name)?;
         bytes += more;
         match recognise(&buffer[..bytes], is_ended || bytes == most) {
-            Front::Unclear => {}
+            Signature::Unclear => {}
             front => return Ok((front, Filled { bytes, is_ended })),
         }
     }
@@ -377,18 +381,20 @@ fn open<'a>(parts: &'a Parts, piece: Piece, opening: &PieceOpening<'a>) -> Resul
         stop,
         ref budget,
     } = *opening;
-    Ok(match &parts.all()[part].form {
-        Form::Plain => Bytes::Plain(StoppableStream::new(file, stop)),
-        Form::Compressed(_) if piece.is_whole() => Bytes::Unknown(StoppableStream::new(file, stop)),
-        Form::Compressed(_) => {
+    Ok(match &parts.all()[part].format {
+        FileFormat::Plain => Bytes::Plain(StoppableStream::new(file, stop)),
+        FileFormat::Compressed(_) if piece.is_whole() => {
+            Bytes::Unknown(StoppableStream::new(file, stop))
+        }
+        FileFormat::Compressed(_) => {
             let moved = file.seek(SeekFrom::Start(start));
             moved.map_err(|error| unreadable(name, error))?;
             let stream = StoppableStream::new(file, stop);
-            let source = Source::new(stream, name, budget, &[], false)?.from(start);
+            let source = CompressedSource::new(stream, name, budget, &[], false)?.from(start);
             let decoder = Decoder::new(source, budget).up_to(end);
             Bytes::Piece(Box::new(PieceDecoder::new(decoder, start == 0, terminator)))
         }
-        Form::Table(table) => Bytes::Rows(Box::new(Rows::new(
+        FileFormat::Table(table) => Bytes::Rows(Box::new(Rows::new(
             table, file, name, start, end, stop, budget,
         ))),
     })

@@ -1,7 +1,7 @@
 //! One bucket while it is being filled.
 //!
-//! *Owns:* [`Part`], the state of such a bucket, and [`OpenBlock`], the block that lines are appended to. Who changes
-//! them holds the bucket's lock. *Invariants:* the counts of a part are those of all lines that were appended,
+//! *Owns:* [`FillingBucket`], the state of such a bucket, and [`OpenBlock`], the block that lines are appended to. Who
+//! changes them holds the bucket's lock. *Invariants:* the counts of a part are those of all lines that were appended,
 //! whether they are in the open block, held, or in the file. *Cost:* one block for each bucket that has lines.
 
 use crate::error::Result;
@@ -14,7 +14,7 @@ use crate::temp::space::padded;
 
 /// One bucket while it is being filled. The counts have the meaning of those of [`Bucket`].
 #[derive(Debug, Default)]
-pub(super) struct Part {
+pub(super) struct FillingBucket {
     /// The block that the next line goes to; `None` before the first line, and while a full block is written.
     pub(super) open: Option<OpenBlock>,
     /// True if the bucket has used its claim. Tells a bucket without a line from one that lost its block.
@@ -33,7 +33,7 @@ pub(super) struct Part {
     pub(super) handed_sum: u64,
 }
 
-impl Part {
+impl FillingBucket {
     /// Hands the lines of the open block to `block_sink`, if there are any, and empties the block.
     ///
     /// # Errors

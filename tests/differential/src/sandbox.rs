@@ -39,7 +39,7 @@ pub fn quick_directory() -> PathBuf {
 
 /// A directory of its own, removed when dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct Sandbox {
     directory: TempDir,
 }
 
@@ -50,7 +50,7 @@ pub struct Fifo {
     writer: Option<JoinHandle<()>>,
 }
 
-impl Place {
+impl Sandbox {
     /// A new one in `parent`.
     pub fn new(parent: &Path) -> io::Result<Self> {
         let directory = tempfile::Builder::new()

@@ -1,21 +1,21 @@
-//! The form of an input: plain lines, compressed, or a Parquet file.
+//! The format of an input: plain lines, compressed, or a Parquet file.
 //!
-//! *Owns:* finding it out when a file is opened ([`Form`]). *Invariants:* the first bytes decide, not the name. *Cost:*
-//! a look at the first bytes; see [`crate::decode::compressed`] and [`crate::decode::parquet`].
+//! *Owns:* finding it out when a file is opened ([`FileFormat`]). *Invariants:* the first bytes decide, not the name.
+//! *Cost:* a look at the first bytes; see [`crate::decode::compressed`] and [`crate::decode::parquet`].
 
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::decode::compressed::{Decoding, Front, front_of};
+use crate::decode::compressed::{Decoding, Signature, signature_of};
 use crate::decode::io_error::unreadable;
 use crate::decode::parquet::Table;
 use crate::decode::request::Opening;
 use crate::error::Result;
 
-/// The form of a file: how its bytes become lines.
+/// The format of a file: how its bytes become lines.
 #[derive(Debug, Clone)]
-pub(crate) enum Form {
+pub(crate) enum FileFormat {
     /// They are lines.
     Plain,
     /// They are decompressed.
@@ -24,8 +24,8 @@ pub(crate) enum Form {
     Table(Arc<Table>),
 }
 
-impl Form {
-    /// Recognises the form of a file of `size` bytes that belongs to the input with `number`, from 1. Messages call it
+impl FileFormat {
+    /// Recognises the format of a file of `size` bytes that belongs to the input with `number`, from 1. Messages call it
     /// `name`.
     ///
     /// # Errors
@@ -41,14 +41,14 @@ impl Form {
             return Ok(Self::Plain);
         }
         let fail = |error| unreadable(name, error);
-        if front_of(file, size).map_err(fail)? == Front::Parquet {
+        if signature_of(file, size).map_err(fail)? == Signature::Parquet {
             let table = Table::open(file, size, name, number, opening)?;
             return Ok(Self::Table(Arc::new(table)));
         }
         Self::of_text(file, size).map_err(fail)
     }
 
-    /// Recognises the form of a file that is no Parquet file.
+    /// Recognises the format of a file that is no Parquet file.
     pub(crate) fn of_text(file: &File, size: u64) -> std::io::Result<Self> {
         let decoding = Decoding::of_file(file, size)?;
         Ok(decoding.map_or(Self::Plain, Self::Compressed))
