@@ -5,10 +5,12 @@
 use clap::{ArgGroup, Args, ValueEnum};
 use outset::{BadRecords, Dialect, Field, Keys, Options, Selection, Syntax};
 
+use super::help::{RECORDS, RESULT};
+
 /// The key of each line.
 #[derive(Debug, Args)]
 #[command(
-    next_help_heading = "Records",
+    next_help_heading = RECORDS,
     group = ArgGroup::new("fields").multiple(true),
     group = ArgGroup::new("delimited").multiple(true),
     group = ArgGroup::new("changed").multiple(true),
@@ -188,7 +190,7 @@ impl KeyArguments {
 
 /// The choice of the lines with a selected key that are written.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
+#[command(next_help_heading = RESULT)]
 pub(crate) struct RecordArguments {
     /// Write only the first line for each key (with --key, --ignore-case or --trim)
     ///

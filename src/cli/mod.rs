@@ -112,8 +112,10 @@ fn run() -> ExitCode {
         Command::Finish(arguments) => cluster::run_finish(arguments, &interrupt),
         Command::Filter(command) => filter::run(command, &interrupt),
         Command::Size(arguments) => size::run(arguments),
-        Command::Completions(arguments) => manual::completions(arguments, Cli::command()),
-        Command::Man(arguments) => manual::man(arguments, Cli::command()),
+        Command::Completions(arguments) => {
+            manual::completions(arguments, help::arranged(Cli::command()))
+        }
+        Command::Man(arguments) => manual::man(arguments, help::arranged(Cli::command())),
     });
     match result {
         Ok(()) => ExitStatus::Complete.into(),
@@ -136,7 +138,7 @@ fn failed(error: &Error, interrupt: &Interrupt) -> ExitCode {
 
 /// Parses arguments, of which the first is the program. Options may stand before the command.
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let mut outset = help::shortened(Cli::command());
+    let mut outset = help::shortened(help::arranged(Cli::command()));
     let words = usage::command_first(arguments.into_iter().collect());
     let matches = outset.try_get_matches_from_mut(words)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut outset))

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::help::{DISK, INPUTS, OTHER, STRATEGY};
 use super::keys::KeyArguments;
 use clap::builder::{PathBufValueParser, TypedValueParser, ValueParser};
 use clap::{Args, ValueEnum};
@@ -16,7 +17,7 @@ use outset::{Interrupt, LineFormat, Options, Result, machine};
 
 /// The resources of the machine that a command may use.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Resources")]
+#[command(next_help_heading = STRATEGY)]
 pub(crate) struct MachineArguments {
     /// Memory limit for the whole process, such as 64M, 4G or 50%
     ///
@@ -53,7 +54,7 @@ impl MachineArguments {
 
 /// The rules that make bytes into lines.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Inputs")]
+#[command(next_help_heading = INPUTS)]
 pub(crate) struct FormatArguments {
     /// Lines end in NUL instead of newline
     #[arg(short, long)]
@@ -88,12 +89,12 @@ pub(crate) struct LineArguments {
     ///
     /// A fixed key makes a run reproducible: lines land in the same buckets each time. Do not use one on
     /// untrusted data: anyone who knows the key can craft lines that slow the run down.
-    #[arg(long, value_name = "HEX", help_heading = "Strategy")]
+    #[arg(long, value_name = "HEX", help_heading = STRATEGY)]
     hash_key: Option<HashKey>,
 
     /// Read the hash key from FILE (64 hexadecimal digits): other users can see the argument of --hash-key, but not a
     /// private file
-    #[arg(long, value_name = "FILE", help_heading = "Strategy", conflicts_with = "hash_key", value_parser = KeyFile::parser())]
+    #[arg(long, value_name = "FILE", help_heading = STRATEGY, conflicts_with = "hash_key", value_parser = KeyFile::parser())]
     hash_key_file: Option<KeyFile>,
 }
 
@@ -145,7 +146,7 @@ pub(crate) struct ReadingArguments {
 
 /// The option for decoding compressed inputs.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Inputs")]
+#[command(next_help_heading = INPUTS)]
 pub(crate) struct DecodingArguments {
     /// Whether to decode inputs that are compressed with gzip, bzip2, xz, zstd or lz4
     ///
@@ -178,7 +179,7 @@ impl DecodingArguments {
 
 /// The options for temporary files.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Resources")]
+#[command(next_help_heading = DISK)]
 pub(crate) struct TempArguments {
     /// Directory for temporary files; repeat the option to use several directories
     ///
@@ -237,7 +238,7 @@ enum Decompress {
 
 /// The options for messages on standard error.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Diagnostics")]
+#[command(next_help_heading = OTHER)]
 pub(crate) struct TalkArguments {
     /// When to show progress, speed and remaining time on standard error
     ///

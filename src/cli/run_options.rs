@@ -9,11 +9,12 @@ use clap::{Args, ValueEnum};
 use outset::size::parse_rate;
 use outset::{Interrupt, KeyType, Options, Strategy};
 
+use super::help::{DISK, RECORDS, STRATEGY};
 use super::options::{LineArguments, MachineArguments, TempArguments, parse_bits};
 
 /// The choice of the strategy, and of an approximate result.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Strategy")]
+#[command(next_help_heading = STRATEGY)]
 pub(crate) struct ChoiceArguments {
     /// Strategy; auto chooses one to fit the memory limit
     ///
@@ -49,7 +50,7 @@ impl ChoiceArguments {
 
 /// Filters stored in files.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Strategy")]
+#[command(next_help_heading = STRATEGY)]
 pub(crate) struct StoredFilterArguments {
     /// Use a stored filter (outset filter build) in place of one FILE (approximate)
     ///
@@ -83,7 +84,7 @@ pub(crate) struct RunArguments {
     /// Number of buckets [default: chosen by the plan]
     ///
     /// A bucket that is written is a temporary file for each side. Tens of thousands of files take seconds to minutes.
-    #[arg(long, value_name = "N", help_heading = "Strategy", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", help_heading = STRATEGY, value_parser = clap::value_parser!(u32).range(1..))]
     buckets: Option<u32>,
 
     /// Maximum number of filter bits per key
@@ -91,7 +92,7 @@ pub(crate) struct RunArguments {
     /// With this option, intersect with --strategy memory may use filters even where outset expects no gain from the
     /// filters. Default: as many bits as fit in memory, up to the point where more bits no
     /// longer help.
-    #[arg(long, value_name = "B", help_heading = "Strategy", value_parser = parse_bits)]
+    #[arg(long, value_name = "B", help_heading = STRATEGY, value_parser = parse_bits)]
     bits_per_key: Option<f64>,
 
     #[command(flatten)]
@@ -103,7 +104,7 @@ pub(crate) struct RunArguments {
     /// Treat lines, or keys, as values of this type; for ipv4, intersect and diff use an exact bitmap of all addresses
     /// if it fits in memory (512 MiB; 1 GiB for an intersect of three or more files). A line that is no address is an
     /// error, or left out with --bad-records skip
-    #[arg(long, value_name = "TYPE", group = "keyed", help_heading = "Records")]
+    #[arg(long, value_name = "TYPE", group = "keyed", help_heading = RECORDS)]
     key_type: Option<KeyTypeName>,
 }
 
@@ -128,7 +129,7 @@ impl RunArguments {
 
 /// Checks that the user overrides.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Resources")]
+#[command(next_help_heading = DISK)]
 pub(crate) struct ForceArguments {
     /// Start even if the free temporary disk space looks too small
     ///

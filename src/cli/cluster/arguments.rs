@@ -11,6 +11,7 @@ use outset::cluster::{Compression, JoinRequest, MOST_SIDES, ShardRequest, Shards
 use outset::size::parse_bytes;
 use outset::{Error, Interrupt, LineFormat, Options, Result, Selection, Source};
 
+use crate::cli::help::{INPUTS, OTHER, REPORTS, RESULT};
 use crate::cli::operation::Operation;
 use crate::cli::options::{
     DecodingArguments, FormatArguments, KeyFile, MachineArguments, TalkArguments, TempArguments,
@@ -76,7 +77,7 @@ pub(crate) struct ShardArguments {
     compress: CompressionName,
 
     /// Write the blocks to SHARD, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "SHARD")]
+    #[arg(short, long, value_name = "SHARD", help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
 
     #[command(flatten)]
@@ -107,7 +108,7 @@ pub(crate) struct JoinArguments {
     /// Read the names of the shard files from LIST, one per line
     ///
     /// For more names than a command line holds. `-` is standard input.
-    #[arg(long, value_name = "LIST", conflicts_with = "shards")]
+    #[arg(long, value_name = "LIST", help_heading = INPUTS, conflicts_with = "shards")]
     shards_from: Option<PathBuf>,
 
     /// The operation, by the name of its command
@@ -131,15 +132,15 @@ pub(crate) struct JoinArguments {
     written: WrittenArguments,
 
     /// Write each line as often as the first side has it, instead of once
-    #[arg(long, conflicts_with_all = ["all", "count"])]
+    #[arg(long, help_heading = RESULT, conflicts_with_all = ["all", "count"])]
     repeats: bool,
 
     /// Write the lines to FILE, complete or not at all [default: frames to standard output]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
 
     /// Lines end in NUL instead of newline
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = INPUTS)]
     zero_terminated: bool,
 
     #[command(flatten)]
@@ -173,7 +174,7 @@ pub(crate) struct FinishArguments {
     pub(super) shards: Option<u64>,
 
     /// Write the summary to FILE as JSON, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
 }
 
@@ -181,13 +182,13 @@ pub(crate) struct FinishArguments {
 #[derive(Debug, Args)]
 pub(crate) struct WorkArguments {
     /// Write the report of this step to FILE as JSON, for `outset finish`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     pub(super) stats: Option<PathBuf>,
 
     /// End when the process that started this one has ended
     ///
     /// Use this if the scheduler may be killed: the step then ends and removes what it has written.
-    #[arg(long)]
+    #[arg(long, help_heading = OTHER)]
     pub(super) end_with_parent: bool,
 
     #[command(flatten)]

@@ -11,6 +11,7 @@ use outset::size::parse_rate;
 use outset::{Error, Interrupt, Options, Result, Strategy};
 
 use super::sweep::Sweep;
+use crate::cli::help::{REPORTS, STRATEGY};
 use crate::cli::operation::Operation;
 use crate::cli::options::TalkArguments;
 use crate::cli::run_options::{ForceArguments, RunArguments};
@@ -40,9 +41,6 @@ use crate::cli::sides::{FILES, InputArguments};
 #[derive(Debug, Args)]
 #[command(mut_arg(FILES, |file| file.help("Two files (more for --operation diff), not pipes, because each is read several times")))]
 pub(crate) struct CompareArguments {
-    #[command(flatten)]
-    pub(super) inputs: InputArguments,
-
     /// The operation to compare: intersect or diff
     ///
     /// Only diff takes more than two files. Other names of diff, such as difference, are accepted too. symdiff cannot
@@ -54,20 +52,6 @@ pub(crate) struct CompareArguments {
         hide_possible_values = true
     )]
     pub(super) operation: Operation,
-
-    /// Strategy of the exact run; auto chooses one to fit the memory limit
-    #[arg(long, value_name = "NAME", default_value = "auto")]
-    strategy: ExactName,
-
-    /// Fail if the predicted false-positive rate is above this, such as 1% or 0.01
-    #[arg(long, value_name = "P", value_parser = parse_rate)]
-    max_fpr: Option<f64>,
-
-    #[command(flatten)]
-    pub(super) run: RunArguments,
-
-    #[command(flatten)]
-    force: ForceArguments,
 
     /// Compare at several points, such as memory=16M,32M,64M or max-fpr=5%,1%,0.1%
     ///
@@ -84,15 +68,32 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sweep", "list_false"])]
     list_missing: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(super) inputs: InputArguments,
+
+    /// Strategy of the exact run; auto chooses one to fit the memory limit
+    #[arg(long, value_name = "NAME", default_value = "auto", help_heading = STRATEGY)]
+    strategy: ExactName,
+
+    /// Fail if the predicted false-positive rate is above this, such as 1% or 0.01
+    #[arg(long, value_name = "P", value_parser = parse_rate, help_heading = STRATEGY)]
+    max_fpr: Option<f64>,
+
+    #[command(flatten)]
+    pub(super) run: RunArguments,
+
+    #[command(flatten)]
+    force: ForceArguments,
+
     /// Write the comparison to FILE as JSON; `-` is standard error
-    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
+    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     pub(super) stats: Option<PathBuf>,
 
     /// Write a report of the comparison to FILE, as an HTML page with charts
     ///
     /// The page shows the predicted and measured rates over memory, the times of both runs, their
     /// phases, memory and buckets, and the data behind each chart. It loads nothing from the network.
-    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
+    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     pub(super) report: Option<PathBuf>,
 
     #[command(flatten)]

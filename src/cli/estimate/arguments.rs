@@ -4,6 +4,7 @@
 
 use clap::Args;
 
+use crate::cli::help::RESULT;
 use crate::cli::options::{LineArguments, MachineArguments, TalkArguments};
 use crate::cli::sides::{FILES, InputArguments};
 
@@ -28,7 +29,7 @@ pub(crate) struct EstimateArguments {
     pub(super) lines: LineArguments,
 
     /// Print the estimate as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = RESULT)]
     pub(super) json: bool,
 
     #[command(flatten)]

@@ -11,6 +11,7 @@ use outset::Source;
 use outset::size::{parse_bytes, parse_count, parse_rate};
 use outset::stored::{FilterSize, KeyCount};
 
+use crate::cli::help::RESULT;
 use crate::cli::options::{
     FormatArguments, KindName, LineArguments, MachineArguments, ReadingArguments, TalkArguments,
     parse_bits,
@@ -60,7 +61,7 @@ pub(crate) struct BuildArguments {
     /// Write the filter to FILTER, complete or not at all; `-` is standard output
     ///
     /// Only the file's owner can read it, since it contains the hash key.
-    #[arg(short, long, value_name = "FILTER")]
+    #[arg(short, long, value_name = "FILTER", help_heading = RESULT)]
     pub(crate) output: PathBuf,
 
     /// Kind of filter
@@ -151,7 +152,7 @@ pub(crate) struct AskArguments {
     files: Vec<PathBuf>,
 
     /// Write the result to FILE, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = RESULT)]
     pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]
@@ -189,15 +190,15 @@ impl AskArguments {
 /// larger than the memory limit, each lookup reads only the parts that it needs.
 #[derive(Debug, Args)]
 pub(crate) struct QueryArguments {
-    #[command(flatten)]
-    pub(crate) ask: AskArguments,
-
     /// Print the other lines: those that the filter certainly does not contain
     #[arg(long)]
     pub(crate) invert: bool,
 
+    #[command(flatten)]
+    pub(crate) ask: AskArguments,
+
     /// Print the number of lines instead of the lines
-    #[arg(long)]
+    #[arg(long, help_heading = RESULT)]
     pub(crate) count_only: bool,
 }
 
@@ -268,9 +269,6 @@ impl ChangeArguments {
 /// again. A counting filter counts every insertion: a line inserted twice must be removed twice.
 #[derive(Debug, Args)]
 pub(crate) struct InsertArguments {
-    #[command(flatten)]
-    pub(crate) change: ChangeArguments,
-
     /// Print each new line once, as soon as it is read
     ///
     /// All lines are inserted, with or without this option. A new line that the filter wrongly takes for a known
@@ -278,8 +276,11 @@ pub(crate) struct InsertArguments {
     #[arg(long)]
     pub(crate) print_new: bool,
 
+    #[command(flatten)]
+    pub(crate) change: ChangeArguments,
+
     /// Write the new lines to FILE, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "FILE", requires = "print_new")]
+    #[arg(short, long, value_name = "FILE", help_heading = RESULT, requires = "print_new")]
     pub(crate) output: Option<PathBuf>,
 }
 
@@ -291,7 +292,7 @@ pub(crate) struct InfoArguments {
     pub(crate) filter: PathBuf,
 
     /// Print the information as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = RESULT)]
     pub(crate) json: bool,
 }
 
@@ -309,7 +310,7 @@ pub(crate) struct MergeArguments {
     /// Write the filter to OUTPUT, complete or not at all; `-` is standard output
     ///
     /// Only the file's owner can read it, since it contains the hash key.
-    #[arg(short, long, value_name = "OUTPUT")]
+    #[arg(short, long, value_name = "OUTPUT", help_heading = RESULT)]
     pub(crate) output: PathBuf,
 
     #[command(flatten)]

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::exit::EXIT_STATUS;
+use crate::cli::help::{REPORTS, RESULT};
 use crate::cli::options::TalkArguments;
 use crate::cli::run_options::{ChoiceArguments, ForceArguments, RunArguments};
 use crate::cli::sides::{FILES, InputArguments};
@@ -27,11 +28,11 @@ pub(crate) struct OverlapsArguments {
     pub(super) inputs: InputArguments,
 
     /// Write the table to FILE, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    #[arg(short, long, value_name = "FILE", help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
 
     /// Print the table and the statistics of the run as JSON
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = RESULT)]
     pub(super) json: bool,
 
     #[command(flatten)]
@@ -48,7 +49,7 @@ pub(crate) struct OverlapsArguments {
     /// The page draws the combinations with the most lines as an UpSet plot, and two or three FILEs as a Venn
     /// diagram too. It also shows the cost of the run and the data behind each chart. It loads nothing from
     /// the network. It is written only if the run succeeds.
-    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
+    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     pub(super) report: Option<PathBuf>,
 
     #[command(flatten)]

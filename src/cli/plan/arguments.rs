@@ -6,6 +6,7 @@ use clap::Args;
 use outset::size::{parse_bytes, parse_count};
 use outset::{Error, Selection};
 
+use crate::cli::help::RESULT;
 use crate::cli::keys::RecordArguments;
 use crate::cli::operation::Operation;
 use crate::cli::options::TalkArguments;
@@ -29,18 +30,6 @@ use crate::cli::sides::{FILES, InputArguments, SIDES};
     })
 )]
 pub(crate) struct PlanArguments {
-    #[command(flatten)]
-    pub(crate) inputs: InputArguments,
-
-    #[command(flatten)]
-    pub(crate) choice: ChoiceArguments,
-
-    #[command(flatten)]
-    pub(crate) run: RunArguments,
-
-    #[command(flatten)]
-    pub(crate) filters: StoredFilterArguments,
-
     /// The operation to plan
     ///
     /// Also takes the other names of the commands, such as difference.
@@ -50,17 +39,13 @@ pub(crate) struct PlanArguments {
     #[command(flatten)]
     sides: SideArguments,
 
-    #[command(flatten)]
-    written: WrittenArguments,
-
-    #[command(flatten)]
-    order: OrderArguments,
-
-    #[command(flatten)]
-    repeats: RepeatArguments,
-
-    #[command(flatten)]
-    pub(crate) records: RecordArguments,
+    /// Read the files first, and plan with their estimated distinct lines and overlap
+    ///
+    /// Reads the files as `outset estimate` does. The plan then also predicts the precision of an
+    /// approximate result. A run plans from a sample only; to make it follow this plan, give it
+    /// --strategy.
+    #[arg(long, conflicts_with_all = ["lines", "filter"])]
+    pub(crate) estimate: bool,
 
     /// Number of lines of each input, such as 5e9,5e9 (instead of files)
     #[arg(long, value_name = "N,N...", value_delimiter = ',', value_parser = parse_count, conflicts_with_all = SIDES)]
@@ -89,16 +74,32 @@ pub(crate) struct PlanArguments {
     #[arg(long, value_name = "SIZE", default_value = "1GB", requires = "machines", value_parser = parse_bytes)]
     pub(crate) disk: u64,
 
-    /// Read the files first, and plan with their estimated distinct lines and overlap
-    ///
-    /// Reads the files as `outset estimate` does. The plan then also predicts the precision of an
-    /// approximate result. A run plans from a sample only; to make it follow this plan, give it
-    /// --strategy.
-    #[arg(long, conflicts_with_all = ["lines", "filter"])]
-    pub(crate) estimate: bool,
+    #[command(flatten)]
+    pub(crate) inputs: InputArguments,
+
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArguments,
+
+    #[command(flatten)]
+    pub(crate) run: RunArguments,
+
+    #[command(flatten)]
+    pub(crate) filters: StoredFilterArguments,
+
+    #[command(flatten)]
+    written: WrittenArguments,
+
+    #[command(flatten)]
+    order: OrderArguments,
+
+    #[command(flatten)]
+    repeats: RepeatArguments,
+
+    #[command(flatten)]
+    pub(crate) records: RecordArguments,
 
     /// Print the plan as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = RESULT)]
     pub(crate) json: bool,
 
     #[command(flatten)]

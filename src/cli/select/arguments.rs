@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use outset::{Error, Interrupt, Label, Options, Order, Selection};
 
 use crate::cli::exit::EXIT_STATUS;
+use crate::cli::help::{REPORTS, RESULT};
 use crate::cli::keys::RecordArguments;
 use crate::cli::operation::{DIFF_ALIASES, Operation, SYMDIFF_ALIAS, UNION_ALIASES};
 use crate::cli::options::TalkArguments;
@@ -30,7 +31,6 @@ use crate::cli::sides::{FILES, InputArguments};
     mut_arg(FILES, |file| file.help("Two or more files (one is enough with --filter), each an input of its own (one side; see --side); `-` is standard input"))
 )]
 pub(crate) struct IntersectArguments {
-    // First in its help: nothing else has them.
     #[command(flatten)]
     pub(crate) sides: SideArguments,
 
@@ -79,18 +79,18 @@ pub(crate) struct DiffArguments {
     mut_arg(FILES, |file| file.help("One or more files; `-` is standard input"))
 )]
 pub(crate) struct UnionArguments {
+    /// Write the dropped repeats to DROPPED: every occurrence of a line after its first
+    ///
+    /// The result and DROPPED together contain every occurrence of every line of the FILEs. DROPPED is complete or not
+    /// written at all, as with -o.
+    #[arg(short = 'D', long, value_name = "DROPPED", conflicts_with_all = ["all", "count_only"])]
+    duplicates: Option<PathBuf>,
+
     #[command(flatten)]
     inputs: InputArguments,
 
     #[command(flatten)]
     set: SetArguments,
-
-    /// Write the dropped repeats to DROPPED: every occurrence of a line after its first
-    ///
-    /// The result and DROPPED together contain every occurrence of every line of the FILEs. DROPPED is complete or not
-    /// written at all, as with -o.
-    #[arg(short = 'D', long, value_name = "DROPPED", help_heading = "Output", conflicts_with_all = ["all", "count_only"])]
-    duplicates: Option<PathBuf>,
 }
 
 /// Write the lines that are in exactly one FILE.
@@ -114,7 +114,7 @@ pub(crate) struct SymdiffArguments {
 
 /// The number of times that a line is written.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
+#[command(next_help_heading = RESULT)]
 pub(crate) struct RepeatArguments {
     /// Write each line as often as the first FILE has it, instead of once
     ///
@@ -138,7 +138,6 @@ impl RepeatArguments {
 
 /// In how many files a line must be.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Selection")]
 pub(crate) struct SideArguments {
     /// Write the lines that are in K files or more [default: all; 1 with --at-most]
     ///
@@ -202,7 +201,7 @@ enum OrderName {
 
 /// In which order the lines are written.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
+#[command(next_help_heading = RESULT)]
 pub(crate) struct OrderArguments {
     /// Write the lines in this order
     ///
@@ -231,7 +230,7 @@ impl OrderArguments {
 
 /// The form in which each line is written.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
+#[command(next_help_heading = RESULT)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
@@ -296,11 +295,11 @@ pub(crate) struct SetArguments {
     /// run fails, FILE keeps its old content. A FIFO or a device is written directly. FILE must not be
     /// one of the inputs. Default: standard output; `-` means the same. If the name of FILE ends in .parquet, the first
     /// input must be a Parquet file, and FILE gets the whole rows of that input whose --key is in the result.
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    #[arg(short, long, value_name = "FILE", help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
 
     /// Print the number of lines of the result instead of the lines
-    #[arg(long, help_heading = "Output", conflicts_with_all = ["which", "count_files", "count"])]
+    #[arg(long, help_heading = RESULT, conflicts_with_all = ["which", "count_files", "count"])]
     pub(super) count_only: bool,
 
     #[command(flatten)]
@@ -325,7 +324,7 @@ pub(crate) struct SetArguments {
     ///
     /// They also say where they come from: the command line, the values of its options, the version, the date, the
     /// machine, and the temporary directories. A hash key is left out.
-    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
+    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     pub(super) stats: Option<PathBuf>,
 
     /// Write a report of the run to FILE, as an HTML page with charts
@@ -333,7 +332,7 @@ pub(crate) struct SetArguments {
     /// The page shows the plan, a timeline of the phases, memory use against the limit, bucket sizes,
     /// and the data behind each chart. It loads nothing from the network. It is written only if the
     /// run succeeds.
-    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
+    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     pub(super) report: Option<PathBuf>,
 
     #[command(flatten)]

@@ -9,6 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_pars
 use outset::Result;
 
 use super::{InputArguments, Side};
+use crate::cli::help::INPUTS;
 use crate::cli::options::MachineArguments;
 
 /// The id of the arguments that are a side each; commands say in its help what theirs are.
@@ -54,11 +55,10 @@ fn paths(id: &'static str, name: &'static str) -> Arg {
         .value_parser(value_parser!(PathBuf))
 }
 
-/// The heading of options about inputs in the help.
-const INPUTS: &str = "Inputs";
-
 fn files() -> Arg {
     paths(FILES, "FILE")
+        // Below the usage, where the parser lists what has no name, whatever group stands before it.
+        .help_heading(None::<&str>)
         .num_args(1..)
         .required_unless_present_any([SIDE, FILES_FROM])
         .help("A file that is one side; `-` is standard input")

@@ -7,6 +7,7 @@ use clap::Args;
 use outset::filter::Kind;
 use outset::size::{parse_bytes, parse_count, parse_rate};
 
+use crate::cli::help::RESULT;
 use crate::cli::options::KindName;
 
 const EXAMPLES: &str = "\
@@ -51,7 +52,7 @@ pub(crate) struct SizeArguments {
     kind: Option<KindName>,
 
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = RESULT)]
     pub(super) json: bool,
 }
 
