@@ -1,6 +1,6 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
-//! *Owns:* commands ([`arguments`]) and their short [`help`]; their running ([`select`], [`overlaps`], [`plan`],
+//! *Owns:* commands ([`arguments`]) and their short [`help`], with the [`texts`] that they share; their running ([`select`], [`overlaps`], [`plan`],
 //! [`compare`], [`mod@estimate`], [`cluster`], [`filter`], [`size`], [`manual`]); the options that several of them
 //! have ([`options`], [`run_options`], [`keys`]), the [`operation`] that an option names, their [`sides`] and
 //! [`outputs`] and what they [`mod@print`]; exit status ([`exit`]), signals ([`signals`]), the words about wrong
@@ -43,6 +43,7 @@ mod signals;
 mod size;
 mod streams;
 mod summary;
+mod texts;
 mod usage;
 
 use std::ffi::OsString;

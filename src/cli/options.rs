@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::help::{DISK, INPUTS, OTHER, STRATEGY};
 use super::keys::KeyArguments;
+use super::texts::{self, long};
 use clap::builder::{PathBufValueParser, TypedValueParser, ValueParser};
 use clap::{Args, ValueEnum};
 use outset::cluster::JobKey;
@@ -52,13 +53,31 @@ impl MachineArguments {
     }
 }
 
+/// The end of a line.
+#[derive(Debug, Args)]
+#[command(next_help_heading = INPUTS)]
+pub(crate) struct TerminatorArguments {
+    /// Lines end in NUL instead of newline
+    #[arg(short, long)]
+    zero_terminated: bool,
+}
+
+impl TerminatorArguments {
+    /// Returns the rules for a line that ends so.
+    pub(crate) fn format(&self) -> LineFormat {
+        LineFormat {
+            terminator: if self.zero_terminated { 0 } else { b'\n' },
+            ..LineFormat::default()
+        }
+    }
+}
+
 /// The rules that make bytes into lines.
 #[derive(Debug, Args)]
 #[command(next_help_heading = INPUTS)]
 pub(crate) struct FormatArguments {
-    /// Lines end in NUL instead of newline
-    #[arg(short, long)]
-    zero_terminated: bool,
+    #[command(flatten)]
+    terminator: TerminatorArguments,
 
     /// Treat a CR before the line end as part of the line end
     #[arg(long)]
@@ -69,12 +88,15 @@ impl FormatArguments {
     /// Returns the rules for a line.
     pub(crate) fn format(&self) -> LineFormat {
         LineFormat {
-            terminator: if self.zero_terminated { 0 } else { b'\n' },
             strip_cr: self.strip_cr,
-            ..LineFormat::default()
+            ..self.terminator.format()
         }
     }
 }
+
+const PRIVATE: &str = "\
+Other users can see the arguments of a running command, such as the key after --hash-key. They cannot see the content \
+of a private file.";
 
 /// The rules that make bytes into lines, and the key of their hash.
 #[derive(Debug, Args)]
@@ -92,9 +114,7 @@ pub(crate) struct LineArguments {
     #[arg(long, value_name = "HEX", help_heading = STRATEGY)]
     hash_key: Option<HashKey>,
 
-    /// Read the hash key from FILE (64 hexadecimal digits): other users can see the argument of --hash-key, but not a
-    /// private file
-    #[arg(long, value_name = "FILE", help_heading = STRATEGY, conflicts_with = "hash_key", value_parser = KeyFile::parser())]
+    #[arg(long, value_name = "FILE", help = texts::HASH_KEY_FILE, long_help = long(texts::HASH_KEY_FILE, PRIVATE), help_heading = STRATEGY, conflicts_with = "hash_key", value_parser = KeyFile::parser())]
     hash_key_file: Option<KeyFile>,
 }
 

@@ -11,29 +11,28 @@ use outset::{Interrupt, KeyType, Options, Strategy};
 
 use super::help::{DISK, RECORDS, STRATEGY};
 use super::options::{LineArguments, MachineArguments, TempArguments, parse_bits};
+use super::texts::{self, long};
+
+const STRATEGIES: &str = "\
+memory: keep a set in memory (intersect: of the smallest input; diff: of the first; union: of all). partition: split \
+all inputs into bucket files, then work bucket by bucket. sieve: use filters to find lines that need not be compared, \
+and put only the others into buckets. bloom: use one filter and check nothing further (approximate). With bloom, \
+intersect may add lines and never misses one; diff and union may miss lines and never add one. The other operations \
+have no bloom.";
+const CHOSEN: &str = "\
+auto chooses bloom if bloom's predicted rate is at most P (never for union: give --strategy bloom). With --strategy \
+bloom or --filter, a higher prediction is an error. For a stored filter, outset takes the rate that it was built for \
+or the rate computed from its contents, whichever is lower; for an overfull filter, always the computed rate. 0 means \
+exact only. Default: with auto, exact strategies only; with --strategy bloom or --filter, any rate.";
 
 /// The choice of the strategy, and of an approximate result.
 #[derive(Debug, Args)]
 #[command(next_help_heading = STRATEGY)]
 pub(crate) struct ChoiceArguments {
-    /// Strategy; auto chooses one to fit the memory limit
-    ///
-    /// memory: keep a set in memory (intersect: of the smallest input; diff: of the first; union: of all).
-    /// partition: split all inputs into bucket files, then work bucket by bucket. sieve: use filters to
-    /// find lines that need not be compared, and put only the others into buckets. bloom: use one filter
-    /// and check nothing further (approximate). With bloom, intersect may add lines and never misses one;
-    /// diff and union may miss lines and never add one. The other operations have no bloom.
-    #[arg(long, value_name = "NAME", default_value = "auto")]
+    #[arg(long, help = texts::STRATEGY, long_help = long(texts::STRATEGY, STRATEGIES), value_name = "NAME", default_value = "auto")]
     strategy: StrategyName,
 
-    /// Accept an approximate result with at most this false-positive rate, such as 1% or 0.01
-    ///
-    /// auto chooses bloom if bloom's predicted rate is at most P (never for union: give --strategy bloom). With
-    /// --strategy bloom or --filter, a higher prediction is an error. For a stored filter, outset takes the rate that
-    /// it was built for or the rate computed from its contents, whichever is lower; for an overfull filter, always the
-    /// computed rate. 0 means exact only. Default: with auto, exact strategies only; with --strategy bloom or --filter,
-    /// any rate.
-    #[arg(long, value_name = "P", value_parser = parse_rate)]
+    #[arg(long, help = texts::MAX_FPR, long_help = long(texts::MAX_FPR, CHOSEN), value_name = "P", value_parser = parse_rate)]
     max_fpr: Option<f64>,
 }
 

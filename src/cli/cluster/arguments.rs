@@ -9,17 +9,24 @@ use clap::builder::{PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::{Args, ValueEnum};
 use outset::cluster::{Compression, JoinRequest, MOST_SIDES, ShardRequest, Shards};
 use outset::size::parse_bytes;
-use outset::{Error, Interrupt, LineFormat, Options, Result, Selection, Source};
+use outset::{Error, Interrupt, Options, Result, Selection, Source};
 
 use crate::cli::help::{INPUTS, OTHER, REPORTS, RESULT};
 use crate::cli::operation::Operation;
 use crate::cli::options::{
     DecodingArguments, FormatArguments, KeyFile, MachineArguments, TalkArguments, TempArguments,
+    TerminatorArguments,
 };
 use crate::cli::select::{SideArguments, WrittenArguments};
 use crate::cli::sides::{List, Names};
+use crate::cli::texts::{self, long};
 
 const LIST_ADVICE: &str = "give --shards-from a file that lists the names of shard files";
+const KEY_OF_JOB: &str = "\
+All shards of a job have the same key. Draw a new key for each job, and let only its owner read the file: (umask 077; \
+od -An -vtx8 -N32 /dev/urandom | tr -d ' \\n' > job.key). Anyone who knows the key can craft lines that all go to one \
+bucket.";
+const STATS_HELP: &str = "`outset finish` needs this report of every shard and join of a job.";
 const EXIT_STATUS: &str = "\
 Exit status: 0 complete · 2 wrong usage · 3 an input is unreadable, or changed
              4 temporary space is full, unusable or over its limit · 5 output failed
@@ -50,11 +57,7 @@ pub(crate) struct ShardArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     buckets: u32,
 
-    /// File with the hash key of the job (64 hexadecimal digits)
-    ///
-    /// Draw a new key for each job, and let only its owner read the file: (umask 077; od -An -vtx8 -N32 /dev/urandom |
-    /// tr -d ' \n' > job.key). Anyone who knows the key can craft lines that all go to one bucket.
-    #[arg(long, value_name = "KEY", value_parser = KeyFile::parser())]
+    #[arg(long, value_name = "FILE", help = texts::HASH_KEY_FILE, long_help = long(texts::HASH_KEY_FILE, KEY_OF_JOB), value_parser = KeyFile::parser())]
     hash_key_file: KeyFile,
 
     /// Take only lines that begin in this range of FILE, in bytes
@@ -76,8 +79,7 @@ pub(crate) struct ShardArguments {
     #[arg(long, value_name = "NAME", default_value = "lz4")]
     compress: CompressionName,
 
-    /// Write the blocks to SHARD, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "SHARD", help_heading = RESULT)]
+    #[arg(short, long, value_name = "FILE", help = texts::OUTPUT, help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
 
     #[command(flatten)]
@@ -111,8 +113,7 @@ pub(crate) struct JoinArguments {
     #[arg(long, value_name = "LIST", help_heading = INPUTS, conflicts_with = "shards")]
     shards_from: Option<PathBuf>,
 
-    /// The operation, by the name of its command
-    #[arg(long, value_name = "NAME", default_value = "intersect", value_parser = joined_operations())]
+    #[arg(long, help = texts::OPERATION, value_name = "NAME", default_value = "intersect", value_parser = joined_operations())]
     operation: Operation,
 
     /// Number of sides of the job
@@ -128,20 +129,18 @@ pub(crate) struct JoinArguments {
     #[command(flatten)]
     by_number: SideArguments,
 
-    #[command(flatten)]
-    written: WrittenArguments,
-
-    /// Write each line as often as the first side has it, instead of once
-    #[arg(long, help_heading = RESULT, conflicts_with_all = ["all", "count"])]
-    repeats: bool,
-
-    /// Write the lines to FILE, complete or not at all [default: frames to standard output]
+    /// Write the result to FILE, complete or not at all [default: frames to standard output]
     #[arg(short, long, value_name = "FILE", help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
 
-    /// Lines end in NUL instead of newline
-    #[arg(short, long, help_heading = INPUTS)]
-    zero_terminated: bool,
+    #[command(flatten)]
+    written: WrittenArguments,
+
+    #[arg(long, help = texts::REPEATS, help_heading = RESULT, conflicts_with_all = ["all", "count"])]
+    repeats: bool,
+
+    #[command(flatten)]
+    terminator: TerminatorArguments,
 
     #[command(flatten)]
     temp: TempArguments,
@@ -153,7 +152,7 @@ pub(crate) struct JoinArguments {
     pub(super) work: WorkArguments,
 }
 
-/// Check the reports of all shards and joins of a job, and write a summary if the job is complete.
+/// Check the reports of all shards and joins of a job, and write a summary as JSON if the job is complete.
 ///
 /// Fails with status 7 unless the shards of each side cover its files exactly once, every bucket was joined once, all
 /// joins had the same operation and options, and the joins read the lines that the shards sent (judged by their number
@@ -173,16 +172,14 @@ pub(crate) struct FinishArguments {
     #[arg(long, value_name = "N")]
     pub(super) shards: Option<u64>,
 
-    /// Write the summary to FILE as JSON, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "FILE", help_heading = RESULT)]
+    #[arg(short, long, value_name = "FILE", help = texts::OUTPUT, help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
 }
 
 /// The options of a step of a job.
 #[derive(Debug, Args)]
 pub(crate) struct WorkArguments {
-    /// Write the report of this step to FILE as JSON, for `outset finish`
-    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
+    #[arg(long, value_name = "FILE", help = texts::STATS, long_help = long(texts::STATS, STATS_HELP), help_heading = REPORTS)]
     pub(super) stats: Option<PathBuf>,
 
     /// End when the process that started this one has ended
@@ -264,12 +261,8 @@ impl JoinArguments {
     }
 
     pub(super) fn options(&self, interrupt: &Interrupt) -> Options {
-        let format = LineFormat {
-            terminator: if self.zero_terminated { 0 } else { b'\n' },
-            ..LineFormat::default()
-        };
         let options = Options {
-            format,
+            format: self.terminator.format(),
             ..self.machine.options(interrupt)
         };
         self.temp.add_to(options, self.output.as_deref())

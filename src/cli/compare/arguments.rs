@@ -16,6 +16,17 @@ use crate::cli::operation::Operation;
 use crate::cli::options::TalkArguments;
 use crate::cli::run_options::{ForceArguments, RunArguments};
 use crate::cli::sides::{FILES, InputArguments};
+use crate::cli::texts::{self, long};
+
+const COMPARED: &str = "\
+intersect or diff. Only diff takes more than two files. Other names of diff, such as difference, are accepted too. \
+symdiff cannot be approximated, and an approximate union has a different error rate for each file, so neither can be \
+compared.";
+const EXACT: &str = "This is the strategy of the exact run. The approximate run always uses bloom.";
+const HIGHER: &str = "If the predicted rate is higher, the command fails.";
+const PAGE: &str = "\
+The page shows the predicted and measured rates over memory, the times of both runs, their phases, memory and buckets, \
+and the data behind each chart. It loads nothing from the network.";
 
 /// Run intersect or diff exactly and approximately, and show how the results differ.
 ///
@@ -41,12 +52,10 @@ use crate::cli::sides::{FILES, InputArguments};
 #[derive(Debug, Args)]
 #[command(mut_arg(FILES, |file| file.help("Two files (more for --operation diff), not pipes, because each is read several times")))]
 pub(crate) struct CompareArguments {
-    /// The operation to compare: intersect or diff
-    ///
-    /// Only diff takes more than two files. Other names of diff, such as difference, are accepted too. symdiff cannot
-    /// be approximated, and an approximate union has a different error rate for each file, so neither can be compared.
     #[arg(
         long,
+        help = texts::OPERATION,
+        long_help = long(texts::OPERATION, COMPARED),
         value_name = "NAME",
         default_value = "intersect",
         hide_possible_values = true
@@ -71,12 +80,10 @@ pub(crate) struct CompareArguments {
     #[command(flatten)]
     pub(super) inputs: InputArguments,
 
-    /// Strategy of the exact run; auto chooses one to fit the memory limit
-    #[arg(long, value_name = "NAME", default_value = "auto", help_heading = STRATEGY)]
+    #[arg(long, help = texts::STRATEGY, long_help = long(texts::STRATEGY, EXACT), value_name = "NAME", default_value = "auto", help_heading = STRATEGY)]
     strategy: ExactName,
 
-    /// Fail if the predicted false-positive rate is above this, such as 1% or 0.01
-    #[arg(long, value_name = "P", value_parser = parse_rate, help_heading = STRATEGY)]
+    #[arg(long, help = texts::MAX_FPR, long_help = long(texts::MAX_FPR, HIGHER), value_name = "P", value_parser = parse_rate, help_heading = STRATEGY)]
     max_fpr: Option<f64>,
 
     #[command(flatten)]
@@ -85,15 +92,10 @@ pub(crate) struct CompareArguments {
     #[command(flatten)]
     force: ForceArguments,
 
-    /// Write the comparison to FILE as JSON; `-` is standard error
-    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
+    #[arg(long, help = texts::STATS, value_name = "FILE", help_heading = REPORTS)]
     pub(super) stats: Option<PathBuf>,
 
-    /// Write a report of the comparison to FILE, as an HTML page with charts
-    ///
-    /// The page shows the predicted and measured rates over memory, the times of both runs, their
-    /// phases, memory and buckets, and the data behind each chart. It loads nothing from the network.
-    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
+    #[arg(long, value_name = "FILE", help = texts::REPORT, long_help = long(texts::REPORT, PAGE), help_heading = REPORTS)]
     pub(super) report: Option<PathBuf>,
 
     #[command(flatten)]

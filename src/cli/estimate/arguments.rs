@@ -7,6 +7,7 @@ use clap::Args;
 use crate::cli::help::RESULT;
 use crate::cli::options::{LineArguments, MachineArguments, TalkArguments};
 use crate::cli::sides::{FILES, InputArguments};
+use crate::cli::texts;
 
 /// Estimate how many lines each FILE has, and how many are in all of them.
 ///
@@ -28,8 +29,7 @@ pub(crate) struct EstimateArguments {
     #[command(flatten)]
     pub(super) lines: LineArguments,
 
-    /// Print the estimate as JSON
-    #[arg(long, help_heading = RESULT)]
+    #[arg(long, help = texts::JSON, help_heading = RESULT)]
     pub(super) json: bool,
 
     #[command(flatten)]

@@ -16,10 +16,16 @@ use crate::cli::options::{
     FormatArguments, KindName, LineArguments, MachineArguments, ReadingArguments, TalkArguments,
     parse_bits,
 };
+use crate::cli::texts::{self, long};
 
 /// The rate of a filter for which no other size is given.
 const DEFAULT_FPR: f64 = 0.01;
 
+const FOR_OWNER: &str = "Only the file's owner can read it, since it contains the hash key.";
+const LINES_HELP: &str = "\
+The filter is sized for this number. Default: the number of all lines, repeats included: estimated from a sample of the \
+FILEs, or counted if any FILE is compressed.";
+const NEW_LINES: &str = "The result is the new lines of --print-new.";
 const EXAMPLE: &str = "\
 Example:     outset filter build --lines 10M --max-fpr 0.1% -o seen.osf
              crawler | outset filter insert seen.osf --print-new | fetch";
@@ -58,10 +64,7 @@ pub(crate) struct BuildArguments {
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Write the filter to FILTER, complete or not at all; `-` is standard output
-    ///
-    /// Only the file's owner can read it, since it contains the hash key.
-    #[arg(short, long, value_name = "FILTER", help_heading = RESULT)]
+    #[arg(short, long, value_name = "FILE", help = texts::OUTPUT_FILTER, long_help = long(texts::OUTPUT_FILTER, FOR_OWNER), help_heading = RESULT)]
     pub(crate) output: PathBuf,
 
     /// Kind of filter
@@ -73,16 +76,14 @@ pub(crate) struct BuildArguments {
     #[arg(long, value_name = "KIND", default_value = "blocked")]
     pub(crate) kind: KindName,
 
-    /// Number of distinct lines to size for [default: number of all lines,
-    /// repeats included, estimated from a sample of the FILEs, or counted if any FILE is compressed]
-    #[arg(long = "lines", value_name = "N", value_parser = parse_count, conflicts_with = "count_lines")]
+    #[arg(long = "lines", help = texts::LINES, long_help = long(texts::LINES, LINES_HELP), value_name = "N", value_parser = parse_count, conflicts_with = "count_lines")]
     for_lines: Option<u64>,
 
     /// Count the lines of the FILEs in a first pass instead of estimating them
     #[arg(long)]
     count_lines: bool,
 
-    /// False-positive rate to size for, such as 0.1% or 0.001 [default: 1%]
+    /// Maximum false-positive rate, such as 1% or 0.01 [default: 1%]
     #[arg(long, value_name = "P", value_parser = parse_fpr, group = "sizing")]
     max_fpr: Option<f64>,
 
@@ -90,12 +91,10 @@ pub(crate) struct BuildArguments {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, group = "sizing")]
     size: Option<u64>,
 
-    /// Number of bits per line
-    #[arg(long, value_name = "B", value_parser = parse_bits, group = "sizing")]
+    #[arg(long, help = texts::BITS_PER_KEY, value_name = "B", value_parser = parse_bits, group = "sizing")]
     bits_per_key: Option<f64>,
 
-    /// Hash functions per line (k) [default: the number with the lowest false-positive rate]
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, help = texts::HASHES, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) hashes: Option<u32>,
 
     /// Copy kind, size, hash functions, hash key, line format, --ignore-case and --trim from this filter, so that the
@@ -151,8 +150,7 @@ pub(crate) struct AskArguments {
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Write the result to FILE, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "FILE", help_heading = RESULT)]
+    #[arg(short, long, help = texts::OUTPUT, value_name = "FILE", help_heading = RESULT)]
     pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]
@@ -197,8 +195,7 @@ pub(crate) struct QueryArguments {
     #[command(flatten)]
     pub(crate) ask: AskArguments,
 
-    /// Print the number of lines instead of the lines
-    #[arg(long, help_heading = RESULT)]
+    #[arg(long, help = texts::COUNT_ONLY, help_heading = RESULT)]
     pub(crate) count_only: bool,
 }
 
@@ -279,8 +276,7 @@ pub(crate) struct InsertArguments {
     #[command(flatten)]
     pub(crate) change: ChangeArguments,
 
-    /// Write the new lines to FILE, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "FILE", help_heading = RESULT, requires = "print_new")]
+    #[arg(short, long, help = texts::OUTPUT, long_help = long(texts::OUTPUT, NEW_LINES), value_name = "FILE", help_heading = RESULT, requires = "print_new")]
     pub(crate) output: Option<PathBuf>,
 }
 
@@ -291,8 +287,7 @@ pub(crate) struct InfoArguments {
     #[arg(value_name = "FILTER")]
     pub(crate) filter: PathBuf,
 
-    /// Print the information as JSON
-    #[arg(long, help_heading = RESULT)]
+    #[arg(long, help = texts::JSON, help_heading = RESULT)]
     pub(crate) json: bool,
 }
 
@@ -307,10 +302,7 @@ pub(crate) struct MergeArguments {
     #[arg(value_name = "FILTER", required = true, num_args = 2..)]
     pub(crate) filters: Vec<PathBuf>,
 
-    /// Write the filter to OUTPUT, complete or not at all; `-` is standard output
-    ///
-    /// Only the file's owner can read it, since it contains the hash key.
-    #[arg(short, long, value_name = "OUTPUT", help_heading = RESULT)]
+    #[arg(short, long, value_name = "FILE", help = texts::OUTPUT_FILTER, long_help = long(texts::OUTPUT_FILTER, FOR_OWNER), help_heading = RESULT)]
     pub(crate) output: PathBuf,
 
     #[command(flatten)]

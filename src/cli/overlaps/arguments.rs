@@ -11,6 +11,12 @@ use crate::cli::help::{REPORTS, RESULT};
 use crate::cli::options::TalkArguments;
 use crate::cli::run_options::{ChoiceArguments, ForceArguments, RunArguments};
 use crate::cli::sides::{FILES, InputArguments};
+use crate::cli::texts::{self, long};
+
+const PAGE: &str = "\
+The page draws the combinations with the most lines as an UpSet plot, and two or three FILEs as a Venn diagram too. It \
+also shows the cost of the run and the data behind each chart. It loads nothing from the network. It is written only \
+if the run succeeds.";
 
 /// Count the distinct lines in each combination of FILEs.
 ///
@@ -27,12 +33,10 @@ pub(crate) struct OverlapsArguments {
     #[command(flatten)]
     pub(super) inputs: InputArguments,
 
-    /// Write the table to FILE, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "FILE", help_heading = RESULT)]
+    #[arg(short, long, help = texts::OUTPUT, value_name = "FILE", help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
 
-    /// Print the table and the statistics of the run as JSON
-    #[arg(long, help_heading = RESULT)]
+    #[arg(long, help = texts::JSON, long_help = long(texts::JSON, "The statistics of the run are in it."), help_heading = RESULT)]
     pub(super) json: bool,
 
     #[command(flatten)]
@@ -44,12 +48,7 @@ pub(crate) struct OverlapsArguments {
     #[command(flatten)]
     pub(super) force: ForceArguments,
 
-    /// Write a report of the overlaps to FILE, as an HTML page with charts
-    ///
-    /// The page draws the combinations with the most lines as an UpSet plot, and two or three FILEs as a Venn
-    /// diagram too. It also shows the cost of the run and the data behind each chart. It loads nothing from
-    /// the network. It is written only if the run succeeds.
-    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
+    #[arg(long, value_name = "FILE", help = texts::REPORT, long_help = long(texts::REPORT, PAGE), help_heading = REPORTS)]
     pub(super) report: Option<PathBuf>,
 
     #[command(flatten)]

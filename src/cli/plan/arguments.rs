@@ -13,6 +13,10 @@ use crate::cli::options::TalkArguments;
 use crate::cli::run_options::{ChoiceArguments, RunArguments, StoredFilterArguments};
 use crate::cli::select::{OrderArguments, RepeatArguments, SideArguments, WrittenArguments};
 use crate::cli::sides::{FILES, InputArguments, SIDES};
+use crate::cli::texts::{self, long};
+
+const OTHER_NAMES: &str =
+    "The other names of a command, such as difference for diff, are accepted too.";
 
 /// Show what an operation would do and what it would cost, without doing it.
 ///
@@ -30,10 +34,7 @@ use crate::cli::sides::{FILES, InputArguments, SIDES};
     })
 )]
 pub(crate) struct PlanArguments {
-    /// The operation to plan
-    ///
-    /// Also takes the other names of the commands, such as difference.
-    #[arg(long, value_name = "NAME", default_value = "intersect")]
+    #[arg(long, help = texts::OPERATION, long_help = long(texts::OPERATION, OTHER_NAMES), value_name = "NAME", default_value = "intersect")]
     operation: Operation,
 
     #[command(flatten)]
@@ -98,8 +99,7 @@ pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) records: RecordArguments,
 
-    /// Print the plan as JSON
-    #[arg(long, help_heading = RESULT)]
+    #[arg(long, help = texts::JSON, help_heading = RESULT)]
     pub(crate) json: bool,
 
     #[command(flatten)]

@@ -17,6 +17,23 @@ use crate::cli::run_options::{
     ChoiceArguments, ForceArguments, RunArguments, StoredFilterArguments,
 };
 use crate::cli::sides::{FILES, InputArguments};
+use crate::cli::texts::{self, long};
+
+const REPLACED: &str = "\
+The result is written to a temporary file beside FILE, which replaces FILE at the end. If the run fails, FILE keeps \
+its old content. A FIFO or a device is written directly. FILE must not be one of the inputs. Default: standard \
+output; `-` means the same. If the name of FILE ends in .parquet, the first input must be a Parquet file, and FILE \
+gets the whole rows of that input whose --key is in the result.";
+const AS_GREP: &str = "\
+`outset diff --repeats log.txt list.txt` writes the lines that `grep -vxFf list.txt log.txt` writes, in any order \
+(with --order input in the same); `intersect --repeats` writes those of `grep -xFf`. diff then holds the lines of the \
+other FILEs in memory instead of those of the first, which is less work if the first FILE is the largest.";
+const ORIGIN: &str = "\
+They also say where they come from: the command line, the values of its options, the version, the date, the machine, \
+and the temporary directories. A hash key is left out.";
+const PAGE: &str = "\
+The page shows the plan, a timeline of the phases, memory use against the limit, bucket sizes, and the data behind \
+each chart. It loads nothing from the network. It is written only if the run succeeds.";
 
 /// Write the lines that are in every FILE, or in a given number of them.
 ///
@@ -116,13 +133,7 @@ pub(crate) struct SymdiffArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = RESULT)]
 pub(crate) struct RepeatArguments {
-    /// Write each line as often as the first FILE has it, instead of once
-    ///
-    /// `outset diff --repeats log.txt list.txt` writes the lines that `grep -vxFf list.txt log.txt` writes, in any
-    /// order (with --order input in the same); `intersect --repeats` writes those of `grep -xFf`. diff then holds the
-    /// lines of the other FILEs in memory instead of those of the first, which is less work if the first FILE is the
-    /// largest.
-    #[arg(long, conflicts_with_all = ["all", "count", "distinct"])]
+    #[arg(long, help = texts::REPEATS, long_help = long(texts::REPEATS, AS_GREP), conflicts_with_all = ["all", "count", "distinct"])]
     repeats: bool,
 }
 
@@ -289,17 +300,10 @@ impl WrittenArguments {
 /// The options that all of the commands take.
 #[derive(Debug, Args)]
 pub(crate) struct SetArguments {
-    /// Write the result to FILE, complete or not at all
-    ///
-    /// The result is written to a temporary file beside FILE, which replaces FILE at the end. If the
-    /// run fails, FILE keeps its old content. A FIFO or a device is written directly. FILE must not be
-    /// one of the inputs. Default: standard output; `-` means the same. If the name of FILE ends in .parquet, the first
-    /// input must be a Parquet file, and FILE gets the whole rows of that input whose --key is in the result.
-    #[arg(short, long, value_name = "FILE", help_heading = RESULT)]
+    #[arg(short, long, help = texts::OUTPUT, long_help = long(texts::OUTPUT, REPLACED), value_name = "FILE", help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
 
-    /// Print the number of lines of the result instead of the lines
-    #[arg(long, help_heading = RESULT, conflicts_with_all = ["which", "count_files", "count"])]
+    #[arg(long, help = texts::COUNT_ONLY, help_heading = RESULT, conflicts_with_all = ["which", "count_files", "count"])]
     pub(super) count_only: bool,
 
     #[command(flatten)]
@@ -320,19 +324,10 @@ pub(crate) struct SetArguments {
     #[command(flatten)]
     force: ForceArguments,
 
-    /// Write statistics of the run to FILE as JSON; `-` is standard error
-    ///
-    /// They also say where they come from: the command line, the values of its options, the version, the date, the
-    /// machine, and the temporary directories. A hash key is left out.
-    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
+    #[arg(long, help = texts::STATS, long_help = long(texts::STATS, ORIGIN), value_name = "FILE", help_heading = REPORTS)]
     pub(super) stats: Option<PathBuf>,
 
-    /// Write a report of the run to FILE, as an HTML page with charts
-    ///
-    /// The page shows the plan, a timeline of the phases, memory use against the limit, bucket sizes,
-    /// and the data behind each chart. It loads nothing from the network. It is written only if the
-    /// run succeeds.
-    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
+    #[arg(long, help = texts::REPORT, long_help = long(texts::REPORT, PAGE), value_name = "FILE", help_heading = REPORTS)]
     pub(super) report: Option<PathBuf>,
 
     #[command(flatten)]

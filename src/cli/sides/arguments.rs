@@ -11,6 +11,7 @@ use outset::Result;
 use super::{InputArguments, Side};
 use crate::cli::help::INPUTS;
 use crate::cli::options::MachineArguments;
+use crate::cli::texts::long;
 
 /// The id of the arguments that are a side each; commands say in its help what theirs are.
 pub(crate) const FILES: &str = "files";
@@ -71,7 +72,7 @@ fn side() -> Arg {
         .long("side")
         .num_args(1..)
         .help(help)
-        .long_help(format!("{help}\n\n{SIDE_HELP}"))
+        .long_help(long(help, SIDE_HELP))
 }
 
 fn files_from() -> Arg {
@@ -80,7 +81,7 @@ fn files_from() -> Arg {
         .help_heading(INPUTS)
         .long("files-from")
         .help(help)
-        .long_help(format!("{help}\n\n{FILES_FROM_HELP}"))
+        .long_help(long(help, FILES_FROM_HELP))
 }
 
 fn null() -> Arg {
