@@ -123,7 +123,7 @@ pub(crate) fn shortened(outset: Command) -> Command {
             })
             .after_long_help(all)
             .after_help(
-                "These are the most used options; --help shows all of them, with more about each.",
+                "These are the most used options; --help shows all options, with more about each.",
             )
     })
 }

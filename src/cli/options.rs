@@ -22,9 +22,9 @@ use outset::{Interrupt, LineFormat, Options, Result, machine};
 pub(crate) struct MachineArguments {
     /// Memory limit for the whole process, such as 64M, 4G or 50%
     ///
-    /// Peak resident memory stays at or below it; the minimum is 16M. K M G T (also KiB...) are powers
-    /// of 1024, KB MB GB are powers of 1000. A percentage refers to the smallest of available RAM,
-    /// cgroup limit and address-space limit. Default: 50%.
+    /// Peak resident memory stays at or below it. The minimum is 16M. K, M, G and T (also KiB, MiB...) are powers of
+    /// 1024; KB, MB and GB are powers of 1000. A percentage refers to available RAM, the cgroup limit or the
+    /// address-space limit, whichever is smallest. Default: 50%.
     #[arg(
         short,
         long,
@@ -109,7 +109,7 @@ pub(crate) struct LineArguments {
 
     /// Use this hash key (64 hexadecimal digits) instead of a random one
     ///
-    /// A fixed key makes a run reproducible: lines land in the same buckets each time. Do not use one on
+    /// A fixed key makes a run reproducible: the same lines land in the same buckets each time. Do not use one on
     /// untrusted data: anyone who knows the key can craft lines that slow the run down.
     #[arg(long, value_name = "HEX", help_heading = STRATEGY)]
     hash_key: Option<HashKey>,
@@ -168,11 +168,11 @@ pub(crate) struct ReadingArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = INPUTS)]
 pub(crate) struct DecodingArguments {
-    /// Whether to decode inputs that are compressed with gzip, bzip2, xz, zstd or lz4
+    /// When to decode inputs compressed with gzip, bzip2, xz, zstd or lz4
     ///
-    /// auto: compressed inputs are recognised by their first bytes, whatever their names, even on standard input. A
-    /// file that ends early, or has other bytes after its compressed data, is an error. none: every input is read as it
-    /// is.
+    /// auto: outset recognises compressed inputs by their first bytes, whatever their names, even on standard input. A
+    /// compressed input that ends early, or has other bytes after its compressed data, is an error. none: every input
+    /// is read as it is.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     decompress: Decompress,
 }
@@ -203,9 +203,8 @@ impl DecodingArguments {
 pub(crate) struct TempArguments {
     /// Directory for temporary files; repeat the option to use several directories
     ///
-    /// Directories with more free space get more files. A file whose directory fills up continues in
-    /// another one. Default: $TMPDIR, else the directory of the output (for standard output, the
-    /// current directory).
+    /// Directories with more free space get more files. If the directory of a file fills up, the file continues in
+    /// another one. Default: $TMPDIR, else the directory of the output (for standard output, the current directory).
     #[arg(short = 'T', long, value_name = "DIR")]
     temp_dir: Vec<PathBuf>,
 
@@ -271,7 +270,7 @@ pub(crate) struct TalkArguments {
     #[arg(short, long, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
 
-    /// Print nothing to standard error but errors and the warnings about filters and approximate results
+    /// Print only errors, and warnings about filters and approximate results, to standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

@@ -36,9 +36,9 @@ Exit status: 0 complete · 2 wrong usage · 3 an input is unreadable, or changed
 
 /// Split an input by hash into blocks of lines, for `outset join` on this or another machine.
 ///
-/// Every line of FILE that begins in the range goes to one of N buckets. Equal lines of all inputs of a job go to the
-/// same bucket, because all shards have the same key and the same N. The blocks go to standard output, or to a shard
-/// file with an index. They end with a trailer; without it they are not complete, and no join accepts them.
+/// Each line of FILE (with --range, each line that begins there) goes to one of N buckets. Equal lines of all inputs of
+/// a job go to the same bucket, because all shards use the same key and the same N. The blocks go to standard output,
+/// or with -o to a shard file with an index. They end with a trailer; no join accepts blocks without it.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct ShardArguments {
@@ -46,14 +46,14 @@ pub(crate) struct ShardArguments {
     #[arg(value_name = "FILE")]
     pub(super) file: PathBuf,
 
-    /// Which side of the operation the lines belong to, from 1
+    /// Number of the side that FILE belongs to, from 1
     #[arg(long, value_name = "I", value_parser = clap::value_parser!(u32).range(1..))]
     side: u32,
 
     /// Number of buckets, the same for all shards of the job
     ///
-    /// outset holds one block in memory for each bucket: more buckets, or less memory, make smaller blocks. Below 16
-    /// KiB they are slow, above 64 KiB they gain little; 4 KiB is the minimum.
+    /// outset holds one block in memory for each bucket, so more buckets or less memory make smaller blocks. Blocks
+    /// below 16 KiB are slow, and blocks above 64 KiB gain little. The minimum is 4 KiB.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     buckets: u32,
 
@@ -62,20 +62,19 @@ pub(crate) struct ShardArguments {
 
     /// Take only lines that begin in this range of FILE, in bytes
     ///
-    /// If ranges cover FILE without overlap, each line is taken by exactly one of them, even if a range begins
-    /// in the middle of a line. Not for
-    /// compressed files.
+    /// If ranges cover FILE without overlap, exactly one of them takes each line, even if a range begins in the middle
+    /// of a line. Not for compressed files.
     #[arg(long, value_name = "OFFSET:LENGTH", value_parser = parse_range)]
     range: Option<Range<u64>>,
 
     /// Leave out lines that this stored filter certainly does not contain
     ///
-    /// For an intersection, use a filter of one side on the others: it drops lines that cannot be common. Build it with
-    /// --hash-key-file and the key of the job.
+    /// For an intersection, use a filter of one side for the shards of the others: it drops lines that cannot be
+    /// common. Build it with --hash-key-file and the key of the job.
     #[arg(long, value_name = "FILTER")]
     pub(super) filter: Option<PathBuf>,
 
-    /// How to compress blocks
+    /// Compression of blocks
     #[arg(long, value_name = "NAME", default_value = "lz4")]
     compress: CompressionName,
 
@@ -99,7 +98,7 @@ pub(crate) struct ShardArguments {
 ///
 /// Reads the blocks of any number of shards from standard input (`-`), or one bucket of shard files. The result is
 /// exact, and comes in no particular order. Standard output gets frames of whole lines and a trailer; a file (-o) gets
-/// the lines alone. Wherever this help speaks of files that have a line, as for --which and --at-least, it means sides.
+/// the lines alone. Wherever an option says file, as --which and --at-least do, read side.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct JoinArguments {
@@ -109,7 +108,7 @@ pub(crate) struct JoinArguments {
 
     /// Read the names of the shard files from LIST, one per line
     ///
-    /// For more names than a command line holds. `-` is standard input.
+    /// Use this for more names than a command line holds. `-` is standard input.
     #[arg(long, value_name = "LIST", help_heading = INPUTS, conflicts_with = "shards")]
     shards_from: Option<PathBuf>,
 
@@ -161,14 +160,14 @@ pub(crate) struct JoinArguments {
 /// Example: outset finish stats/*.json --shards 8 -o result/_SUCCESS
 #[derive(Debug, Args)]
 pub(crate) struct FinishArguments {
-    /// The files that --stats of shard and join wrote; several reports may be in one file
+    /// Reports: the files that --stats of shard and join wrote; one file may hold several
     #[arg(value_name = "STATS", required = true)]
     pub(super) reports: Vec<PathBuf>,
 
-    /// How many shards there must be
+    /// Number of shards that there must be
     ///
-    /// Without it, finish checks only that the reported ranges of each reported file cover the file; it cannot notice a
-    /// file that no shard has read. Required if a shard has read a pipe.
+    /// Without this option, finish checks only that the reported ranges of each reported file cover the file. It cannot
+    /// notice a file that no shard has read. Required if a shard has read a pipe.
     #[arg(long, value_name = "N")]
     pub(super) shards: Option<u64>,
 
@@ -184,7 +183,7 @@ pub(crate) struct WorkArguments {
 
     /// End when the process that started this one has ended
     ///
-    /// Use this if the scheduler may be killed: the step then ends and removes what it has written.
+    /// Use this if the scheduler may be killed: the step then ends too, and removes what it has written.
     #[arg(long, help_heading = OTHER)]
     pub(super) end_with_parent: bool,
 

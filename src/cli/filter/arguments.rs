@@ -23,8 +23,8 @@ const DEFAULT_FPR: f64 = 0.01;
 
 const FOR_OWNER: &str = "Only the file's owner can read it, since it contains the hash key.";
 const LINES_HELP: &str = "\
-The filter is sized for this number. Default: the number of all lines, repeats included: estimated from a sample of the \
-FILEs, or counted if any FILE is compressed.";
+Default: the number of all lines, repeats included. outset estimates it from a sample of the FILEs, or counts it if \
+any FILE is compressed.";
 const NEW_LINES: &str = "The result is the new lines of --print-new.";
 const EXAMPLE: &str = "\
 Example:     outset filter build --lines 10M --max-fpr 0.1% -o seen.osf
@@ -53,11 +53,9 @@ pub(crate) struct WorkArguments {
     pub(crate) talk: TalkArguments,
 }
 
-/// Build a filter from the lines of all FILEs (without a FILE: an empty filter).
+/// Build a filter from the lines of all FILEs (without FILEs: an empty filter).
 ///
-/// The size follows from the number of distinct lines (--lines; by default the number of all lines, repeats included,
-/// estimated from a sample of the FILEs, or counted if any FILE is compressed) and from one of --max-fpr, --size and
-/// --bits-per-key.
+/// The size follows from the number of distinct lines (--lines) and from one of --max-fpr, --size and --bits-per-key.
 #[derive(Debug, Args)]
 pub(crate) struct BuildArguments {
     /// Input files; `-` is standard input
@@ -183,12 +181,12 @@ impl AskArguments {
 /// Print the lines that the filter may contain.
 ///
 /// The lines keep their order, and repeated lines are printed each time. A line that is not printed is certainly not in
-/// the filter (with --invert: it may be). Lines from a pipe are looked up as they arrive. Line ends, --ignore-case and
-/// --trim are those of the filter, so they need not be given. outset maps the filter file into memory. If the file is
-/// larger than the memory limit, each lookup reads only the parts that it needs.
+/// the filter; with --invert, it may be. Lines from a pipe are looked up as they arrive. outset takes line ends,
+/// --ignore-case and --trim from the filter, so you need not give them. It maps the filter file into memory. If the
+/// file is larger than the memory limit, each lookup reads only the parts that it needs.
 #[derive(Debug, Args)]
 pub(crate) struct QueryArguments {
-    /// Print the other lines: those that the filter certainly does not contain
+    /// Print the other lines: those that are certainly not in the filter
     #[arg(long)]
     pub(crate) invert: bool,
 
@@ -199,11 +197,10 @@ pub(crate) struct QueryArguments {
     pub(crate) count_only: bool,
 }
 
-/// Print each line, a tab (with --csv or -d the delimiter), and an upper bound on how often it was inserted (for
-/// spectral and counting filters).
+/// Print each line with an upper bound on how often it was inserted (for spectral and counting filters).
 ///
-/// Counts stop at 65535 (spectral) or 15 (counting); these values mean that number or more. 0 means
-/// that the line is certainly not in the filter.
+/// The bound follows the line and a tab (with --csv or -d, the delimiter). It stops at 65535 (spectral) or 15
+/// (counting); these values mean that number or more. 0 means that the line is certainly not in the filter.
 #[derive(Debug, Args)]
 pub(crate) struct CountArguments {
     #[command(flatten)]
@@ -212,9 +209,9 @@ pub(crate) struct CountArguments {
 
 /// Remove lines that were inserted (for counting and fingerprint filters).
 ///
-/// outset skips lines that are certainly not in the filter, and prints their number to standard
-/// error. Remove only lines that were inserted: removing a false positive can remove other lines, too.
-/// The filter must fit in the memory limit, and its file is replaced atomically at the end.
+/// outset skips lines that are certainly not in the filter, and prints their number to standard error. Remove only
+/// lines that were inserted: removing a false positive can also remove other lines. The filter must fit in the memory
+/// limit. Its file is replaced atomically at the end.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArguments {
     #[command(flatten)]
@@ -261,15 +258,15 @@ impl ChangeArguments {
 
 /// Insert lines into a filter.
 ///
-/// The filter must fit in the memory limit, and its file is replaced atomically at the end. If the
-/// command fails or is killed, the filter is unchanged, and the next run prints the same new lines
-/// again. A counting filter counts every insertion: a line inserted twice must be removed twice.
+/// The filter must fit in the memory limit. Its file is replaced atomically at the end. If the command fails or is
+/// killed, the filter is unchanged, and the next run prints the same new lines again. A counting filter counts every
+/// insertion: a line inserted twice must be removed twice.
 #[derive(Debug, Args)]
 pub(crate) struct InsertArguments {
     /// Print each new line once, as soon as it is read
     ///
-    /// All lines are inserted, with or without this option. A new line that the filter wrongly takes for a known
-    /// one is not printed.
+    /// All lines are inserted, with or without this option. A new line that the filter wrongly takes for a known one is
+    /// not printed.
     #[arg(long)]
     pub(crate) print_new: bool,
 

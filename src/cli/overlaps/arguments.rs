@@ -20,14 +20,13 @@ if the run succeeds.";
 
 /// Count the distinct lines in each combination of FILEs.
 ///
-/// Prints a row for each combination that has lines: a digit for each FILE, the number of lines, and the
-/// names of the FILEs that have them. 101 means that the first and the third FILE have these lines, and no
-/// other FILE has them. --report draws the numbers as an UpSet plot. Takes at most 16 FILEs. A FILE given
-/// twice counts as two.
+/// Prints a row for each combination that has lines: a digit for each FILE, the number of lines, and the names of the
+/// FILEs that have them. The row 101 counts the lines that the first and the third FILE have, and no other. --report
+/// draws the numbers as an UpSet plot. Takes at most 16 FILEs. A FILE given twice counts as two.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXIT_STATUS,
-    mut_arg(FILES, |file| file.help("One or more files, each an input of its own (one side; see --side); `-` is standard input"))
+    mut_arg(FILES, |file| file.help("One or more files, each one side of the operation (see --side); `-` is standard input"))
 )]
 pub(crate) struct OverlapsArguments {
     #[command(flatten)]
@@ -36,7 +35,7 @@ pub(crate) struct OverlapsArguments {
     #[arg(short, long, help = texts::OUTPUT, value_name = "FILE", help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
 
-    #[arg(long, help = texts::JSON, long_help = long(texts::JSON, "The statistics of the run are in it."), help_heading = RESULT)]
+    #[arg(long, help = texts::JSON, long_help = long(texts::JSON, "The JSON also has the statistics of the run."), help_heading = RESULT)]
     pub(super) json: bool,
 
     #[command(flatten)]

@@ -20,17 +20,17 @@ const OTHER_NAMES: &str =
 
 /// Show what an operation would do and what it would cost, without doing it.
 ///
-/// The plan names the strategy that the command would choose, lists its steps in their order, and says why the other
-/// strategies were rejected. For each strategy, the plan lists the passes over the inputs, the bytes read and written,
-/// the temporary disk, the memory, the predicted false-positive rate and the expected false lines.
+/// The plan names the strategy that the command would choose, lists its steps in order, and says why the other
+/// strategies were rejected. For each strategy, it lists the passes over the inputs, the bytes read and written, the
+/// temporary disk, the memory, the predicted false-positive rate and the expected false lines.
 ///
-/// outset can also plan without files: `outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G`; for a cluster, add
+/// outset can also plan without files: `outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G`. For a cluster, add
 /// --machines 16.
 #[derive(Debug, Args)]
 #[command(
     mut_arg(FILES, |file| {
         file.required_unless_present("lines")
-            .help("The files that the command would read, each an input of its own (one side; see --side)")
+            .help("The files that the command would read, each one side of the operation (see --side)")
     })
 )]
 pub(crate) struct PlanArguments {
@@ -42,9 +42,8 @@ pub(crate) struct PlanArguments {
 
     /// Read the files first, and plan with their estimated distinct lines and overlap
     ///
-    /// Reads the files as `outset estimate` does. The plan then also predicts the precision of an
-    /// approximate result. A run plans from a sample only; to make it follow this plan, give it
-    /// --strategy.
+    /// The files are read as by `outset estimate`. The plan then also predicts the precision of an approximate result.
+    /// A run itself plans from a sample only: to make it follow this plan, give it the plan's --strategy.
     #[arg(long, conflicts_with_all = ["lines", "filter"])]
     pub(crate) estimate: bool,
 
@@ -58,8 +57,8 @@ pub(crate) struct PlanArguments {
 
     /// Size the job for N machines that share the splitting and joining (with --lines)
     ///
-    /// Prints how many shards and buckets there should be, how large blocks are, the network traffic, the temporary
-    /// disk on each machine, and the expected time. --memory is the limit of each task.
+    /// Prints the number of shards and buckets, the size of blocks, the network traffic, the temporary disk on each
+    /// machine, and the expected time. --memory is the limit of each task.
     #[arg(long, value_name = "N", requires = "lines", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) machines: Option<u64>,
 

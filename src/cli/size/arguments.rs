@@ -20,11 +20,10 @@ Examples:    outset size --lines 5e9 --max-fpr 1%       how much memory?
 
 /// Compute the size of a filter, or its false-positive rate.
 ///
-/// Give two of these three, and the third follows: number of lines; memory of the filter;
-/// false-positive rate or bits per line. For each kind of filter, the table shows its number of cells m
-/// (bits, 4-bit counters, 16-bit counters or 128-bit slots), its number of hash functions k, and its
-/// predicted rate with k, k-1 and k+1 of them. Without options, the command prints worked
-/// examples from textbooks.
+/// Give two of these three, and the third follows: number of lines; memory of the filter; false-positive rate or bits
+/// per line. For each kind of filter, the table shows its number of cells m (bits, 4-bit counters, 16-bit counters or
+/// 128-bit slots), its number of hash functions k, and its predicted rate with k, k-1 and k+1 of them. Without options,
+/// the command prints worked examples from textbooks.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SizeArguments {
