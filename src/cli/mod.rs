@@ -108,10 +108,14 @@ fn run() -> ExitCode {
         Command::Plan(arguments) => plan::run(arguments, &interrupt),
         Command::Compare(arguments) => compare::run(arguments, &interrupt),
         Command::Estimate(arguments) => estimate::run(arguments, &interrupt),
-        Command::Shard(arguments) => cluster::run_shard(arguments, &interrupt),
+        Command::Shard(arguments) => {
+            cluster::run_shard(arguments, &interrupt).map_err(settings::without_sides)
+        }
         Command::Join(arguments) => cluster::run_join(arguments, &interrupt),
         Command::Finish(arguments) => cluster::run_finish(arguments, &interrupt),
-        Command::Filter(command) => filter::run(command, &interrupt),
+        Command::Filter(command) => {
+            filter::run(command, &interrupt).map_err(settings::without_sides)
+        }
         Command::Size(arguments) => size::run(arguments),
         Command::Completions(arguments) => {
             manual::completions(arguments, help::arranged(Cli::command()))

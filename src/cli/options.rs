@@ -242,7 +242,7 @@ pub(crate) fn missing_temp_dirs(options: &Options) -> Vec<String> {
     let line = |place: &PathBuf| {
         let place = place.display();
         format!(
-            "{place}: is no directory for temporary files: check --temp-dir (this run needs none so far)"
+            "{place}: is not a directory: check --temp-dir (this run has needed no temporary files)"
         )
     };
     missing.map(line).collect()

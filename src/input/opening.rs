@@ -102,9 +102,9 @@ impl Input {
         }
         let (first, second) = (self.name().display(), name.display());
         let what = if self.name() == name {
-            format!("{second}: was named twice, but can only be read once")
+            format!("{second}: was named twice, but can be read only once")
         } else {
-            format!("{second}: is the same as {first}, but can only be read once")
+            format!("{second}: is the same as {first}, but can be read only once")
         };
         Err(Error::usage(what, "name it once, or copy it to a file"))
     }
@@ -123,7 +123,7 @@ impl Input {
             return Err(Error::Input {
                 path: name,
                 source: io::Error::from_raw_os_error(rustix::io::Errno::ISDIR.raw_os_error()),
-                advice: "name its files, or give the directory to `Files` (where the command has it)",
+                advice: "name its files, or give the directory to `Files`",
             });
         }
         // Whether it is cached is asked first: a look at its size reads of it.
