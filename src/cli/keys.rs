@@ -25,11 +25,13 @@ pub(crate) struct KeyArguments {
     ///
     /// FIELD is a number (the first field is 1) or a name, which is looked up in the header of each file. Write a name
     /// that looks like a number as name:2021, and put a name with a comma in double quotes: -k '"last, first"'.
-    /// --ignore-case and --trim also apply to names in headers. With --jsonl, FIELD is a name: `a.b` is the field
-    /// called a.b or, if there is none, field b of object a; `a\.b` is only the field called a.b. In a Parquet file,
-    /// FIELD is a column. If one input is Parquet, lines of text files are compared whole, unless --csv, --tsv, --jsonl
-    /// or --delimiter says what their fields are. Keys are compared byte by byte, without the quotes around them. With
-    /// several fields, all must be equal.
+    /// --ignore-case and --trim also apply to names in headers.
+    ///
+    /// With --jsonl, FIELD is a name: `a.b` is the field called a.b or, if there is none, field b of object a; `a\.b`
+    /// is only the field called a.b. In a Parquet file, FIELD is a column. If one input is Parquet, lines of text files
+    /// are compared whole, unless --csv, --tsv, --jsonl or --delimiter says what their fields are.
+    ///
+    /// Keys are compared byte by byte, without the quotes around them. With several fields, all must be equal.
     #[arg(short, long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_parser = parse_fields)]
     key: Vec<FieldList>,
 

@@ -1,12 +1,12 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
-//! *Owns:* commands ([`arguments`]) and their short [`help`], with the [`texts`] that they share; their running ([`select`], [`overlaps`], [`plan`],
-//! [`compare`], [`mod@estimate`], [`cluster`], [`filter`], [`size`], [`manual`]); the options that several of them
-//! have ([`options`], [`run_options`], [`keys`]), the [`operation`] that an option names, their [`sides`] and
-//! [`outputs`] and what they [`mod@print`]; exit status ([`exit`]), signals ([`signals`]), the words about wrong
-//! [`usage`], closed streams ([`streams`]); lines on standard error ([`screen`]), with options in the place of
-//! [`settings`], progress ([`progress`]) and the final [`summary`]; the page of a run ([`mod@report`]), where reports
-//! come from ([`origin`]), and the one form of [`numbers`] and of text ([`escaping`]).
+//! *Owns:* commands ([`arguments`]) and their short [`help`], with the [`texts`] that they share; their running
+//! ([`select`], [`overlaps`], [`plan`], [`compare`], [`mod@estimate`], [`cluster`], [`filter`], [`size`], [`manual`]);
+//! the options that several of them have ([`options`], [`run_options`], [`keys`]), the [`operation`] that an option
+//! names, their [`sides`] and [`outputs`] and what they [`mod@print`]; exit status ([`exit`]), signals ([`signals`]),
+//! the words about wrong [`usage`], closed streams ([`streams`]); lines on standard error ([`screen`]), with options in
+//! the place of [`settings`], progress ([`progress`]) and the final [`summary`]; the page of a run ([`mod@report`]),
+//! where reports come from ([`origin`]), and the one form of [`numbers`] and of text ([`escaping`]).
 //!
 //! *Invariants:* every error is one line on standard error, `outset: OBJECT: what happened: what to do about it`;
 //! standard output carries the result and nothing else. *Cost:* one thread that waits for signals.

@@ -14,11 +14,11 @@ use super::options::{LineArguments, MachineArguments, TempArguments, parse_bits}
 use super::texts::{self, long};
 
 const STRATEGIES: &str = "\
-memory: keep one set of lines in memory (intersect: of the smallest input; diff: of the first; union: of all). \
-partition: split all inputs into bucket files, then work bucket by bucket. sieve: use filters to find lines that need \
-not be compared, and put only the others into buckets. bloom: use one filter and check nothing further (approximate). \
-With bloom, intersect may add lines but misses none; diff and union may miss lines but add none. The other operations \
-have no bloom.";
+memory: keep one set of lines in memory (intersect: of the smallest input; diff: of the first; union: of all).\n\
+partition: split all inputs into bucket files, then work bucket by bucket.\n\
+sieve: use filters to find lines that need not be compared, and put only the others into buckets.\n\
+bloom: use one filter and check nothing further (approximate). intersect may add lines but misses none; diff and \
+union may miss lines but add none. The other operations have no bloom.";
 const CHOSEN: &str = "\
 auto chooses bloom if bloom's predicted rate is at most P (never for union: give --strategy bloom). With --strategy \
 bloom or --filter, a higher predicted rate is an error. The rate of a stored filter is the one that it was built for \

@@ -90,7 +90,7 @@ pub(super) fn check_alike(one: (Shape, Rules), other: (Shape, Rules)) -> Result<
         return Ok(());
     };
     Err(Error::usage(
-        format!("filters differ in {difference}"),
+        format!("differs from the first filter in {difference}"),
         "merge filters that were built alike (filter build `like`)",
     ))
 }

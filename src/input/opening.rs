@@ -102,9 +102,9 @@ impl Input {
         }
         let (first, second) = (self.name().display(), name.display());
         let what = if self.name() == name {
-            format!("{second}: was named twice, but can be read only once")
+            format!("{second}: was named twice, but can only be read once")
         } else {
-            format!("{second}: is the same as {first}, but can be read only once")
+            format!("{second}: is the same as {first}, but can only be read once")
         };
         Err(Error::usage(what, "name it once, or copy it to a file"))
     }

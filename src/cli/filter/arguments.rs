@@ -67,10 +67,9 @@ pub(crate) struct BuildArguments {
 
     /// Kind of filter
     ///
-    /// blocked: bits within one cache line; fastest. classic: bits anywhere; smallest (with --hashes 1,
-    /// a plain bitmap). counting: 4-bit counters; supports removal. spectral: 16-bit counters; estimates
-    /// how often a line was inserted. fingerprint: 128-bit digests; exact unless two lines have equal
-    /// digests; supports removal.
+    /// blocked: bits within one cache line; fastest. classic: bits anywhere; smallest (with --hashes 1, a plain
+    /// bitmap). counting: 4-bit counters; supports removal. spectral: 16-bit counters; estimates how often a line was
+    /// inserted. fingerprint: 128-bit digests; exact unless two lines have equal digests; supports removal.
     #[arg(long, value_name = "KIND", default_value = "blocked")]
     pub(crate) kind: KindName,
 

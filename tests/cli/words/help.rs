@@ -36,8 +36,8 @@ pub(crate) const COMMANDS: [&str; 23] = [
     "man",
 ];
 
-/// The headings of a page in their order: the parser's, with the options that only this command has, then those that all
-/// commands share.
+/// The headings of a page in their order: first the parser's, with the options that only this command has; then those
+/// that all commands share.
 const HEADINGS: [&str; 10] = [
     "Commands",
     "Arguments",
