@@ -127,7 +127,7 @@ impl Estimate {
 pub fn estimate(inputs: &[Source], options: &Options) -> Result<Estimate> {
     if inputs.len() < 2 {
         return Err(Error::usage(
-            format!("inputs: {} given", inputs.len()),
+            format!("files: {} given", inputs.len()),
             "give two or more files",
         ));
     }

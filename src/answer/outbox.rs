@@ -11,7 +11,8 @@ use crate::answer::rules::WorkBuffer;
 use crate::error::Result;
 use crate::selection::NO_ORDINAL;
 
-/// Bytes that are gathered: enough that the lock is taken seldom, few enough to stay in the second-level cache.
+/// The number of bytes that are gathered before the lock is taken: enough that this is seldom, few enough to stay in
+/// the second-level cache.
 const BYTES: usize = 64 << 10;
 
 /// Lines one behind the other, each with a terminator behind it; at most [`BYTES`].

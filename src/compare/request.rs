@@ -24,7 +24,7 @@ pub(super) fn check(sources: &[Source], mistake: Mistake, options: &Options) -> 
         _ => None,
     };
     if let Some(advice) = advice {
-        return Err(Error::usage(format!("inputs: {given} given"), advice));
+        return Err(Error::usage(format!("files: {given} given"), advice));
     }
     if options.strategy == Some(Strategy::Bloom) {
         return Err(Error::usage(

@@ -96,7 +96,7 @@ pub(super) fn open(
     };
     if inputs.len() < least {
         return Err(Error::usage(
-            format!("inputs: {} given", inputs.len()),
+            format!("files: {} given", inputs.len()),
             advice,
         ));
     }

@@ -281,7 +281,7 @@ impl Updater<'_> {
 /// Makes the error for a kind that does not support removal.
 pub(crate) fn cannot_forget(kind: Kind) -> Error {
     Error::usage(
-        format!("filter: {kind} filters do not support removal"),
+        format!("filter: no line can be removed from a {kind} filter"),
         "build a counting or a fingerprint filter",
     )
 }

@@ -32,9 +32,9 @@ pub(super) struct Access {
 /// The bytes of an input.
 #[derive(Debug)]
 enum Bytes {
-    /// Those of regular files.
+    /// The bytes of regular files.
     Parts(Parts),
-    /// Those of anything else, read once from its start; `None` after that.
+    /// The bytes of anything else, read once from its start; `None` after that.
     Stream(Mutex<Option<File>>),
 }
 
@@ -67,7 +67,7 @@ impl Access {
         }
     }
 
-    /// Returns the same with files that `change` made of the present ones.
+    /// Returns this access with the files that `change` makes of the present ones.
     pub(super) fn map_parts(self, change: impl FnOnce(Parts) -> Parts) -> Self {
         let bytes = match self.bytes {
             Bytes::Parts(parts) => Bytes::Parts(change(parts)),
@@ -122,7 +122,7 @@ impl Access {
         self.parts().map_or(of_pipe, Parts::decoding)
     }
 
-    /// Returns the note of the bytes that are passed over at the end of a file or stream.
+    /// Returns the note of the bytes that were skipped at the end of a file or stream.
     pub(super) fn padding(&self) -> &Padding {
         self.parts().map_or(&self.padding, Parts::padding)
     }

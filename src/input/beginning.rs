@@ -95,7 +95,7 @@ pub(super) struct Beginning<'a> {
 }
 
 impl Beginning<'_> {
-    /// Guesses what begins so; `None` where nothing speaks against lines.
+    /// Guesses the format that begins like this. Returns `None` if nothing speaks against lines of text.
     pub(super) fn foreign(&self) -> Option<Foreign> {
         let bytes = &self.bytes[..self.bytes.len().min(FRONT_BYTES)];
         let found = known(bytes)
@@ -158,10 +158,10 @@ fn known(bytes: &[u8]) -> Option<Foreign> {
     MARKUP.iter().any(begins).then_some(Foreign::Markup)
 }
 
-/// Recognises the blocks of Hadoop's snappy: the length of a block, that of its first piece, and the length again in
-/// the piece itself.
+/// Recognises snappy blocks as Hadoop writes them: the length of a block, the length of its first piece, and the former
+/// again in the piece itself.
 fn hadoop_snappy(bytes: &[u8]) -> Option<Foreign> {
-    /// No block of Hadoop is longer.
+    /// The length of the longest block that Hadoop writes, in bytes.
     const MOST: u64 = 1 << 26;
     let (block, rest) = bytes.split_first_chunk()?;
     let (piece, rest) = rest.split_first_chunk()?;

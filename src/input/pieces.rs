@@ -74,7 +74,7 @@ pub(crate) enum Cuts {
 }
 
 impl<'a> Pieces<'a> {
-    /// Has all pieces of the files.
+    /// Makes the queue of all pieces of the files.
     pub(crate) fn new(parts: &'a Parts, cuts: Cuts) -> Self {
         Self {
             parts,

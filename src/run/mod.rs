@@ -183,7 +183,7 @@ impl<'o> Run<'o> {
         )
     }
 
-    /// Returns true if lines must be IPv4 addresses (`--key-type ipv4`).
+    /// Returns true if lines must be IPv4 addresses ([`KeyType::Ipv4`]).
     pub(crate) fn is_ipv4(&self) -> bool {
         self.options.key_type == KeyType::Ipv4
     }

@@ -150,7 +150,7 @@ pub(super) fn plan_for_shapes(
     })
 }
 
-/// Words the plan for people.
+/// Describes the plan in words for people.
 pub(super) fn describe(plan: &Plan) -> String {
     let mut lines = vec![
         format!(

@@ -66,7 +66,9 @@ impl Rule {
         };
         if sides > room {
             return usage(
-                format!("inputs: {sides} given, but this takes at most {room}"),
+                format!(
+                    "files: {sides} given, but this operation and its options take at most {room}"
+                ),
                 "give files that belong together as one side with `Files`, or as a list with `Listing`",
             );
         }
