@@ -8,12 +8,12 @@
 //! 1. The thread that waits for signals calls [`Interrupt::stop_and_clean_up`]. That sets the flag.
 //! 2. The same thread locks the list and removes every path on it. Nothing can be added meanwhile.
 //! 3. A thread that creates a directory or an output file waits for the lock, then sees the flag and fails.
-//!    Workers see the flag at their next chunk, or fail because their directory is gone.
+//!    Workers see the flag at their next chunk, or fail because their directory was removed.
 //! 4. The thread ends the process. Whether the workers have noticed by then does not matter.
 //!
 //! *Invariants:*
 //! - A path is created and put on the list under one lock, so no clean-up can miss it.
-//! - A path leaves the list only after it is gone or in place.
+//! - A path leaves the list only after it is removed or in place.
 //! - Only paths that the run itself made are on it.
 //!
 //! *Cost:* a relaxed load per chunk, a lock per temporary directory or output file.
@@ -65,7 +65,7 @@ impl Interrupt {
     }
 
     /// Stops the run and removes its temporary files at once, for a process that is about to be
-    /// ended by a signal. Threads that still write find their directory gone and fail; they cannot
+    /// ended by a signal. Threads that still write find their directory removed and fail; they cannot
     /// bring it back. Call it from a thread, not from a signal handler: it locks, allocates and does I/O.
     ///
     /// A file that cannot be removed stays. The next run with the same temporary directory removes what is left.
@@ -132,7 +132,7 @@ impl Interrupt {
     }
 }
 
-/// Keeps a path on the list of what a signal must remove. Drop it after the path is gone or in place: a struct
+/// Keeps a path on the list of what a signal must remove. Drop it after the path is removed or in place: a struct
 /// that has both declares the guard after the file.
 #[derive(Debug)]
 #[must_use = "the path leaves the list when this is dropped"]

@@ -99,7 +99,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Returns the bytes of `line` behind the first `depth`, as a number: of two lines that share these, the one with the
+/// Returns the bytes of `line` after the first `depth`, as a number: of two lines that share these, the one with the
 /// smaller number comes first.
 pub(super) fn rank(line: &[u8], depth: usize) -> u64 {
     let rest = line.get(depth..).unwrap_or_default();

@@ -13,7 +13,7 @@
 //!
 //! 1. If there are more runs than memory can read at once, those of the fewest bytes are merged into one first.
 //! 2. What is left in memory is sorted, a buffer on a thread.
-//! 3. Each reader has the next block of its run loaded while its present one is gone through.
+//! 3. Each reader has the next block of its run loaded while its present one is read.
 //!
 //! *Invariants:* every entry comes out once; runs are removed when all their entries were handed over.
 //!

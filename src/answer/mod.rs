@@ -52,7 +52,7 @@ pub(crate) struct Collector<'s> {
     /// The sink's terminator.
     terminator: u8,
     /// One sink for all attempts of a run.
-    shared: Arc<Mutex<Shared<'s>>>,
+    shared: Arc<Mutex<CollectorState<'s>>>,
     /// The sorter of this attempt's lines, if an order is asked for.
     sorter: Option<Sorter<'s>>,
     /// True if records begin with the number of a row and a tab, and that number alone is the answer.
@@ -61,8 +61,8 @@ pub(crate) struct Collector<'s> {
     found: AtomicU64,
 }
 
-/// The state behind the lock. It is held while the sink works.
-struct Shared<'s> {
+/// The state that the lock guards. It is held while the sink works.
+struct CollectorState<'s> {
     sink: &'s mut dyn Sink,
     /// Lines and bytes that the sink has accepted; each line counts one byte more, for its terminator.
     written: OutputStats,
@@ -75,7 +75,7 @@ impl<'s> Collector<'s> {
     pub(crate) fn new(sink: &'s mut dyn Sink) -> Self {
         Self {
             terminator: sink.terminator(),
-            shared: Arc::new(Mutex::new(Shared {
+            shared: Arc::new(Mutex::new(CollectorState {
                 sink,
                 written: OutputStats::default(),
                 has_failed: false,
@@ -112,7 +112,7 @@ impl<'s> Collector<'s> {
         self.shared.lock().written
     }
 
-    /// Passes on the header of the answer, behind what its labels are called, before all lines. What the answer drops
+    /// Passes on the header of the answer, after what its labels are called, before all lines. What the answer drops
     /// has no labels.
     ///
     /// # Errors
@@ -175,7 +175,7 @@ impl<'s> Collector<'s> {
     }
 }
 
-impl Shared<'_> {
+impl CollectorState<'_> {
     /// Lets `pass` hand lines to the sink, with the lock held. `lines` and `bytes` say how much of that belongs to the
     /// answer, terminators included.
     ///

@@ -15,7 +15,7 @@ use crate::selection::NO_ORDINAL;
 /// the second-level cache.
 const BYTES: usize = 64 << 10;
 
-/// Lines one behind the other, each with a terminator behind it; at most [`BYTES`].
+/// Lines one after the other, each with a terminator after it; at most [`BYTES`].
 #[derive(Debug, Default)]
 struct Waiting {
     bytes: Vec<u8>,
@@ -77,7 +77,7 @@ impl<'c, 's> Outbox<'c, 's> {
         self.push_found(&Entry::once(line, NO_ORDINAL))
     }
 
-    /// Adds a line behind its label to the result, as often as the entry says. Copies it; where it is put in order it
+    /// Adds a label and its line to the result, as often as the entry says. Copies it; where it is put in order it
     /// may be written to a temporary file.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl<'c, 's> Outbox<'c, 's> {
         pushed
     }
 
-    /// Adds a line behind its label. Passes the lines before it on when there is no room: then it waits for the
+    /// Adds a label and its line. Passes the lines before it on when there is no room: then it waits for the
     /// collector's lock and for the sink.
     fn pass_on(&mut self, label: &[u8], line: &[u8]) -> Result<()> {
         let bytes = label.len() + line.len() + 1;

@@ -10,7 +10,7 @@
 //!
 //! *Invariants:* front and back never meet. Only the back is moved when the entries are put in order.
 //!
-//! Sorting by lines: offsets are sorted by ranks alone, which are beside them. Those whose ranks are equal get new
+//! Sorting by lines: offsets are sorted by ranks alone, which are stored with them. Those whose ranks are equal get new
 //! ones, of the next bytes of their lines, and are sorted by these, and so on. So a line is looked up once for each
 //! [`RANK_BYTES`] bytes that it shares with another, not once for each comparison.
 //!
@@ -32,11 +32,11 @@ const BACK: usize = 16;
 const LENGTH: usize = 4;
 /// The most bytes of a buffer: offsets and lengths have 32 bits.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
-/// Entries that are fetched ahead of their turn when all are gone through in order.
+/// Entries that are fetched ahead of their turn when all are read in order.
 const AHEAD: usize = 8;
 /// Bytes of a line of cache.
 const CACHE_LINE: usize = 64;
-/// After as many rounds of ranks, whole lines are compared: what shares so much may share a megabyte.
+/// After this number of rounds of ranks, whole lines are compared: lines that share so much may share a megabyte.
 const ROUNDS: usize = 32;
 
 /// Entries in memory. For one thread at a time.
@@ -143,7 +143,7 @@ impl SortBuffer {
     }
 }
 
-/// Sorts the offsets of entries whose ranks are of the bytes behind the first `round` times [`RANK_BYTES`], which
+/// Sorts the offsets of entries whose ranks are of the bytes after the first `round` times [`RANK_BYTES`], which
 /// their lines share.
 fn sort_by_lines(front: &[u8], offsets: &mut [[u64; 2]], round: usize) {
     let line = |offset| read(front, offset, Order::Sorted).map_or(&[][..], |entry| entry.line);

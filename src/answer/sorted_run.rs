@@ -3,7 +3,7 @@
 //! *Owns:* writing a run and reading it back, entry by entry. The blocks are those of
 //! [`spill::block`](crate::spill::block), so damage is noticed in the same way; an entry is one of its records.
 //!
-//! *Invariants:* entries come back in the order in which they were written, as many as were written, or the reading
+//! *Invariants:* entries come back in the order in which they were written, all that were written, or the reading
 //! fails. An entry that fits an empty block is never cut; a longer one has blocks of its own.
 //!
 //! *Cost:* one block of memory to write; to read, two, of which one is loaded in the background, and room for the
@@ -63,7 +63,7 @@ impl SortedRun {
         space.remove(&self.file, self.written_bytes);
     }
 
-    /// Asks for the block with this number; `None` behind the last one.
+    /// Asks for the block with this number; `None` after the last one.
     fn ask(&self, number: u64, buffer: Buffer, queue: &LoadQueue) -> Result<Option<Pending>> {
         if number == self.blocks {
             return Ok(None);
@@ -213,7 +213,7 @@ pub(super) struct RunReader<'a> {
     /// The queue that loads blocks.
     queue: &'a LoadQueue,
     block: Buffer,
-    /// The block behind it, if there is one.
+    /// The block after it, if there is one.
     coming: Option<Pending>,
     /// Blocks that have come.
     blocks: u64,
@@ -285,7 +285,7 @@ impl<'a> RunReader<'a> {
         Ok(true)
     }
 
-    /// Takes the block that was asked for, and asks for that behind it. True if it completes a long entry, which is
+    /// Takes the block that was asked for, and asks for the next one. True if it completes a long entry, which is
     /// then the present one; the block has no other.
     fn load(&mut self, coming: Pending) -> Result<bool> {
         let (block, loaded) = coming.wait()?;

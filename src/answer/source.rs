@@ -4,7 +4,7 @@
 //! entry where it is, and then moves to where it belongs.
 //!
 //! The lines of hundreds of sources are far apart in memory, and to look them up is most of what a merge would cost. So
-//! each source has the first bytes of its line beside it. Lines are looked up where these are equal.
+//! each source keeps the first bytes of its line. Lines are looked up where these are equal.
 //!
 //! *Invariants:* of equal entries any may come first. A source that has no further entry is not in the heap.
 //!
@@ -31,7 +31,7 @@ pub(super) struct MergeSource<'a> {
     order: Order,
     /// The rank of the present entry.
     rank: u64,
-    /// The first bytes of its line in the order of lines, and zeros behind its end.
+    /// The first bytes of its line in the order of lines, and zeros after its end.
     front: Box<[u8; FRONT]>,
 }
 
@@ -206,7 +206,7 @@ mod tests {
         #[test]
         fn lines_of_any_number_of_sources_come_in_order(
             lines in vec(vec(vec(prop_oneof![4 => Just(b'a'), 1 => Just(0), 1 => any::<u8>()], 0..12), 0..9), 0..12),
-            // Lines may differ only behind what is compared first.
+            // Lines may differ only after what is compared first.
             shared in prop_oneof![Just(0), FRONT - 12..FRONT + 3],
         ) {
             let mut lines = lines;

@@ -6,11 +6,11 @@
 //! ```text
 //!  batches      ▒·······  ·▒····▒·  ···▒····  ▒····▒··       ▒ passes, · does not
 //!                  └─────────┴────┬────┴─────────┘
-//!  gathered                    ▒▒▒▒▒▒                        copies: a chunk is gone when they are handed over
+//!  gathered                    ▒▒▒▒▒▒                        copies: the chunk is dropped before they are handed over
 //! ```
 //!
 //! *Invariants:* each line comes out once, with its hash and its ordinal; none is left after a flush. *Cost:* a copy
-//! of each key, [`Coalescer::MEMORY_BYTES`] of memory. Two files of 20 million lines and a set behind filters took
+//! of each key, [`Coalescer::MEMORY_BYTES`] of memory. Two files of 20 million lines and a set after filters took
 //! 0.84 of the time with it.
 
 use std::mem;
@@ -27,7 +27,7 @@ const MOST_COALESCED: usize = BATCH / 4;
 /// Keys with their hashes and ordinals. Flush it at the end: what is in it when it is dropped is lost.
 #[derive(Debug)]
 pub(crate) struct Coalescer {
-    /// The keys, one behind the other.
+    /// The keys, one after the other.
     bytes: Vec<u8>,
     /// The end of each key in `bytes`.
     ends: Vec<usize>,

@@ -21,7 +21,7 @@ use crate::hash::LineHasher;
 use crate::record::{Bad, Columns, Key, PassedOver};
 use crate::selection::NO_ORDINAL;
 
-/// Lines in a batch. Enough to hide memory latency behind prefetches and to spread the cost of a
+/// Lines in a batch. Enough for prefetches to hide memory latency and to spread the cost of a
 /// lock.
 pub(crate) const BATCH: usize = 2048;
 
@@ -39,11 +39,11 @@ const BUILT_BYTES: usize = 16 << 10;
 pub(crate) struct Batch<'a> {
     /// The lines, without their terminators: what is written and spilled.
     pub(crate) lines: &'a [&'a [u8]],
-    /// Their keys, as many: what is compared.
+    /// Their keys, one for each line: what is compared.
     pub(crate) keys: &'a [&'a [u8]],
-    /// The hashes of the keys; as many.
+    /// The hashes of the keys, one for each.
     pub(crate) hashes: &'a [u64],
-    /// Their ordinals; as many, or none.
+    /// Their ordinals: one for each line, or none.
     pub(crate) ordinals: &'a [u64],
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Keyed<'k> {
 
 impl Keyed<'_> {
     /// Sets `keys` to those of `records`; a record without one is taken out, and so is its ordinal. Returns how many
-    /// records it went through: those behind them are as they were, because there is no room for more keys.
+    /// records it went through: those after them are as they were, because there is no room for more keys.
     ///
     /// # Errors
     /// What `on_bad` reports.
@@ -310,7 +310,7 @@ mod tests {
             BATCH + 1,
             2 * BATCH + 300,
         ] {
-            // Each line is its number, as often as it is long, with its ordinal behind it.
+            // Each line is its number, as often as it is long, with its ordinal after it.
             let text: Vec<Vec<u8>> = (0..count as u64)
                 .map(|number| {
                     let line = number.to_string().repeat(number as usize % 9);

@@ -1,10 +1,10 @@
 //! The source of the ordinals of a batch's lines.
 //!
-//! *Owns:* the two ways: from where a line lies in its chunk, or from behind the line in a record of a bucket.
+//! *Owns:* the two ways: from where a line lies in its chunk, or from the bytes after the line in a record of a bucket.
 //! *Invariants:* a batch has an ordinal for each line, or none at all. *Cost:* 8 bytes a line, where the order of
 //! the input is kept; nothing elsewhere.
 
-/// Bytes of an ordinal behind its line in a record of a bucket.
+/// Bytes of an ordinal after its line in a record of a bucket.
 pub(crate) const ORDINAL_BYTES: usize = 8;
 
 /// The source of the ordinals of lines.
@@ -18,7 +18,7 @@ pub(crate) enum Ordinals {
         address: usize,
         ordinal: u64,
     },
-    /// Each line has its ordinal behind it.
+    /// Each line has its ordinal after it.
     Behind,
 }
 

@@ -16,13 +16,13 @@ pub(crate) struct Scatter {
     parts: Vec<u32>,
     /// The end of each part's group in `order`; one more at the end, the number of indexes.
     ends: Vec<u32>,
-    /// The indexes, group behind group.
+    /// The indexes, group after group.
     order: Vec<u32>,
 }
 
 impl Scatter {
     /// Groups `indexes` by the part that `part_of` names, which must be below `parts`. Forgets what was
-    /// grouped before. `indexes` is gone through twice, `part_of` is called once for each.
+    /// grouped before. `indexes` is iterated twice, `part_of` is called once for each.
     pub(crate) fn group(
         &mut self,
         parts: usize,
@@ -50,7 +50,7 @@ impl Scatter {
         }
     }
 
-    /// Returns all indexes, group behind group.
+    /// Returns all indexes, group after group.
     pub(crate) fn order(&self) -> &[u32] {
         &self.order
     }

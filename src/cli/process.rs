@@ -1,6 +1,6 @@
 //! The memory of the process before a command begins.
 //!
-//! *Owns:* what is resident by then: what the parsing of arguments has left behind. *Invariants:* nothing here changes
+//! *Owns:* what is resident by then: what the parsing of arguments has left. *Invariants:* nothing here changes
 //! what a command does, only how much of the limit is left for it. *Cost:* some 100 system calls and page faults.
 
 /// Lets all threads allocate from one arena. All large memory is mapped past the allocator, save that of decoders;

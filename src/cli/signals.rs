@@ -112,7 +112,7 @@ pub(crate) fn watch_mapping(path: &Path, interrupt: &Interrupt) -> Result<(), Er
 
 /// Takes SIGBUS from the runtime of std, which looks for overflows of the stack (those come as
 /// SIGSEGV on Linux) and restores the default action when it finds none: it would be called before
-/// the handler that is installed here, and the process would be gone before anything is cleaned up.
+/// the handler that is installed here, and the process would end before anything is cleaned up.
 fn forget_handler_of_std() {
     #[expect(unsafe_code, reason = "no safe interface removes a handler")]
     // SAFETY: the default action runs no code of this process, and nothing is mapped yet that could

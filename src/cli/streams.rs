@@ -1,7 +1,7 @@
 //! Standard streams that are closed (`<&-`, `>&-`, `2>&-`): using one is an error.
 //!
 //! *Owns:* looking at them before the runtime of std does, which puts `/dev/null` in their place: an
-//! input would seem empty, and a result would be gone without a word. *Invariants:* their numbers are
+//! input would seem empty, and a result would be lost without a word. *Invariants:* their numbers are
 //! taken as long as the process lives, so no file of a run gets one; reading and writing them
 //! fails with EBADF, as if they were closed still. *Cost:* three system calls.
 //!

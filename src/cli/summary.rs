@@ -1,7 +1,7 @@
 //! The outcome of a run, in a line or two on standard error.
 //!
 //! *Owns:* the label of an approximate result and the final summary. *Invariants:* the label is there
-//! whatever was asked for; the summary never stands beside a report on standard error.
+//! whatever was asked for; the summary never appears together with a report on standard error.
 
 use crate::cli::numbers;
 use outset::Stats;

@@ -159,7 +159,7 @@ fn open(
     Ok((sources, Some(totals)))
 }
 
-/// Makes the job: as many inputs as sides, whose single sizes are not known.
+/// Makes the job: one input for each side, whose single sizes are not known.
 fn job(request: &JoinRequest, known: Option<BucketTotals>, options: &Options) -> Job {
     let shape = InputShape {
         bytes: known.map(|totals| totals.bytes / u64::from(request.sides)),

@@ -71,7 +71,7 @@ impl<'a> Engine<'a> {
             let run = Run::new(self.options, probe.layout, self.hasher, self.space);
             spool_pipes(&run, &mut inputs, 0..1)?;
             spool_phases = std::mem::take(&mut run.record().phases);
-            // What the copy left behind is used again.
+            // The memory that the copy has given back is used again.
             job = Job {
                 base_bytes: job.base_bytes,
                 ..try_set(self.survey(&inputs)?)

@@ -79,7 +79,7 @@ pub(super) fn with_stored(job: Job, stored: Option<&CheckedFilter>) -> Job {
     }
 }
 
-/// Opens all inputs and checks their number: two or more, or one for a union or beside a stored filter.
+/// Opens all inputs and checks their number: two or more, or one for a union or with a stored filter.
 ///
 /// # Errors
 /// [`Error::Usage`] for too few, or where rows of others than the first would be numbered; [`Error::Input`] for one

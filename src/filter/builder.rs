@@ -9,7 +9,7 @@
 //!
 //! ```text
 //!  blocks    0 1 2 3 │ 4 5 6 7 │ 8 9 10 11 │ 12 13       region = block >> region_shift
-//!  regions   0       │ 1       │ 2         │ 3           each behind a lock; the last may be shorter
+//!  regions   0       │ 1       │ 2         │ 3           each with its lock; the last may be shorter
 //!
 //!  a batch of 2,048 hashes, scattered:  region 0: lock, set bits of about 32 keys, unlock;  region 1: ...
 //!                                       blocks are fetched 32 keys ahead, about one region

@@ -14,7 +14,7 @@
 //!          ├─────┼─────┼─────┼─────┼─────┼─────┤
 //!          │     │ A   │ B   │ C   │     │     │      A and B have home 1, C has home 2
 //!          └─────┴─────┴─────┴─────┴─────┴─────┘
-//!  take A: a hole at 1. Home of B is 1, not behind the hole: B moves to 1, hole at 2. Home of C is 2: the same
+//!  take A: a hole at 1. Home of B is 1, not after the hole: B moves to 1, hole at 2. Home of C is 2: the same
 //! ```
 //!
 //! *Cost:* 16 bytes a slot, of which four fifths are used at most; about one cache line per

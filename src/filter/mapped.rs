@@ -32,8 +32,8 @@ impl Mapped {
     ) -> io::Result<Self> {
         #[expect(unsafe_code, reason = "the file of a mapping may be changed by others")]
         // SAFETY: filter files are replaced as a whole, never written to in place; they are private to
-        // their owner. If the owner shortens the file all the same, touching a page that is gone ends this process by
-        // SIGBUS, which the command line turns into an error.
+        // their owner. If the owner shortens the file all the same, touching a page that no longer exists ends this
+        // process by SIGBUS, which the command line turns into an error.
         let map = unsafe {
             MmapOptions::new()
                 .offset(offset)

@@ -477,7 +477,7 @@ fn lines_that_are_taken_for_others_while_a_filter_fills_are_counted_from_its_cel
         let mut taken = 0;
         for number in (0..keys).chain(0..keys / 2) {
             let is_new = filter.insert(&number.to_le_bytes()).unwrap();
-            // Repeats come behind all others, and are none of them.
+            // Repeats come after all others, and are none of them.
             taken += u32::from(!is_new && filter.keys() <= keys);
         }
         let found = filter.occupancy().taken_for_others;

@@ -313,7 +313,7 @@ mod tests {
             key_form: crate::KeyForm::default(),
             planned_keys: 50,
         };
-        // Room for one table of a page, and not for another beside it.
+        // Room for one table of a page, and not for a second one.
         let budget = MemoryBudget::new(PAGE, 0);
         let mut filter = Filter::new(&budget, shape, rules).unwrap();
         let texts: Vec<String> = (0..100).map(|number| number.to_string()).collect();

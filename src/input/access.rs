@@ -21,7 +21,7 @@ pub(super) struct Access {
     bytes: Bytes,
     /// True if what is compressed is decoded.
     pub(super) decodes: bool,
-    /// True if it is gone once it was read, under whatever name: a pipe, a FIFO, a socket, a terminal.
+    /// True if it can be read only once, under whatever name: a pipe, a FIFO, a socket, a terminal.
     pub(super) is_read_once: bool,
     /// The note about the end of the reader that feeds the stream, if there is one.
     pub(super) feed: Option<Feed>,

@@ -150,7 +150,7 @@ pub(super) fn front_of_stream(
     opening: Opening<'_>,
 ) -> Result<Front> {
     let stop = || opening.interrupt.check();
-    // The same open file: what is read here is gone from the stream.
+    // The same open file: what is read here is no longer in the stream.
     let same = stream
         .try_clone()
         .map_err(|error| unreadable(name, error))?;

@@ -5,7 +5,7 @@
 //! otherwise. *Cost:* 2 to 3 ns for a line of 64 bytes, no copy.
 
 use crate::lines::block::{SEARCHED, matches};
-use crate::lines::quotes::{Marks, Quotes, Walk};
+use crate::lines::quotes::{QuoteMarks, Quotes, Walk};
 use crate::record::Dialect;
 
 /// The rules by which lines are told apart.
@@ -52,8 +52,8 @@ impl LineFormat {
 
     /// Returns the bytes that mean something where quotes count; `None` where they do not.
     #[inline]
-    pub(crate) fn marks(self) -> Option<Marks> {
-        let marks = |dialect| Marks {
+    pub(crate) fn marks(self) -> Option<QuoteMarks> {
+        let marks = |dialect| QuoteMarks {
             terminator: self.terminator,
             dialect,
             comment: self.comment,
@@ -153,7 +153,7 @@ impl<'a> Lines<'a> {
 
     /// Works as [`Lines::next_end`] from the start of the line on. The search goes on after it.
     #[inline(never)]
-    fn next_end_by_walk(&mut self, marks: Marks) -> usize {
+    fn next_end_by_walk(&mut self, marks: QuoteMarks) -> usize {
         let all = self.bytes.len();
         let end = Walk::new(self.start).end(self.bytes, marks, true);
         let end = end.unwrap_or(all);
@@ -165,7 +165,11 @@ impl<'a> Lines<'a> {
 /// Calls [`Quotes::ends`]: with values, and in a function of its own, so that [`Lines`] stays in registers where there
 /// are no quotes.
 #[inline(never)]
-fn ends_outside(quotes: Quotes, block: &[u8; SEARCHED], marks: Marks) -> Option<(u64, Quotes)> {
+fn ends_outside(
+    quotes: Quotes,
+    block: &[u8; SEARCHED],
+    marks: QuoteMarks,
+) -> Option<(u64, Quotes)> {
     quotes.ends(block, SEARCHED, marks)
 }
 

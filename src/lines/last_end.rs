@@ -6,7 +6,7 @@
 
 use crate::lines::LineFormat;
 use crate::lines::block::{SEARCHED, filled};
-use crate::lines::quotes::{Marks, Quotes, Walk};
+use crate::lines::quotes::{QuoteMarks, Quotes, Walk};
 
 /// The search for the last record that is whole in bytes of which more and more are there.
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +61,7 @@ impl LastEnd {
         (end.is_none() && walk.open_field().is_some()).then_some(walk)
     }
 
-    fn advance_quoted(&mut self, bytes: &[u8], marks: Marks) {
+    fn advance_quoted(&mut self, bytes: &[u8], marks: QuoteMarks) {
         loop {
             if let Some(walk) = &mut self.walk {
                 let Some(end) = walk.end(bytes, marks, false) else {

@@ -27,7 +27,7 @@ use crate::record::{Closing, Dialect};
 
 /// The bytes that mean something where records end.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Marks {
+pub(crate) struct QuoteMarks {
     /// The byte that ends a record.
     pub(crate) terminator: u8,
     pub(crate) dialect: Dialect,
@@ -67,7 +67,7 @@ impl Quotes {
         self,
         block: &[u8; SEARCHED],
         bytes: usize,
-        marks: Marks,
+        marks: QuoteMarks,
     ) -> Option<(u64, Self)> {
         if !marks.are_simple {
             return None;
@@ -140,9 +140,9 @@ impl Walk {
 
     /// Finds the end of the record in `bytes`: its terminator, or the end of the bytes if they are all that there is.
     /// `None` where it does not end in them.
-    pub(crate) fn end(&mut self, bytes: &[u8], marks: Marks, is_all: bool) -> Option<usize> {
+    pub(crate) fn end(&mut self, bytes: &[u8], marks: QuoteMarks, is_all: bool) -> Option<usize> {
         let end_of_all = is_all.then_some(bytes.len());
-        let Marks {
+        let QuoteMarks {
             terminator,
             dialect,
             comment,
@@ -205,7 +205,7 @@ impl Walk {
     }
 
     /// Goes to the end of the quoted field that the way is in.
-    pub(crate) fn close(&mut self, bytes: &[u8], marks: Marks, is_all: bool) -> Field {
+    pub(crate) fn close(&mut self, bytes: &[u8], marks: QuoteMarks, is_all: bool) -> Field {
         let dialect = marks.dialect;
         let closing = match dialect.closing_quote(bytes, self.at, is_all) {
             Closing::At { at, .. } => at,

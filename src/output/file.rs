@@ -52,7 +52,7 @@ enum WrittenFile {
     /// A file without a name, and the path that will be its name.
     Unnamed(UnnamedFile, PathBuf),
     /// A file under a temporary name, and the path that it will move to.
-    // The guard is declared behind the file: the path stays on the list until the file is gone or
+    // The guard is declared after the file: the path stays on the list until the file is removed or
     // in place.
     Replacing(NamedTempFile, PathGuard, PathBuf),
 }
@@ -167,8 +167,8 @@ impl WrittenFile {
         }
     }
 
-    /// Makes a file under a temporary name beside `path`, with `mode` before the umask. A signal removes it, until it
-    /// has moved.
+    /// Makes a file under a temporary name in the directory of `path`, with `mode` before the umask. A signal removes
+    /// it, until it has moved.
     fn named(path: PathBuf, mode: u32, interrupt: &Interrupt) -> io::Result<Self> {
         let make = || {
             part_names()

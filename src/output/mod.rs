@@ -29,7 +29,7 @@ pub trait Sink: Send {
     /// Any error ends the run with [`Error::Output`].
     fn line(&mut self, line: &[u8]) -> io::Result<()>;
 
-    /// Takes one line behind its [`Label`](crate::Label), where the two are not in one piece: only for lines of 64
+    /// Takes a [`Label`](crate::Label) and its line, where the two are not in one piece: only for lines of 64
     /// KiB or more. A sink that can take them one after the other saves a copy of the line, which is not in the
     /// memory limit.
     ///
@@ -48,7 +48,7 @@ pub trait Sink: Send {
         Ok(())
     }
 
-    /// Takes lines that lie one behind the other in `block`, each with [`Sink::terminator`] behind it. `ends` says
+    /// Takes lines that lie one after the other in `block`, each followed by [`Sink::terminator`]. `ends` says
     /// where each line ends; the next one begins after its terminator. A sink that writes them as they are saves a
     /// call for each.
     ///
@@ -94,7 +94,7 @@ pub trait Sink: Send {
         Ok(())
     }
 
-    /// Returns the byte behind each line of a [`Sink::block`]. Asked once, at the start of a run.
+    /// Returns the byte after each line of a [`Sink::block`]. Asked once, at the start of a run.
     fn terminator(&self) -> u8 {
         b'\n'
     }

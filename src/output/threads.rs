@@ -5,7 +5,7 @@
 //! ([`Team`](crate::sys::threads::Team)). These cannot be a team: they live as long as the writer, across the passes
 //! of a run, and a team lives in one pass.
 //!
-//! *Invariants:* there are as many buffers on their way as threads, or fewer. No thread of a regular file outlives
+//! *Invariants:* there are at most as many buffers on their way as threads. No thread of a regular file outlives
 //! this value. *Cost:* a buffer and the touched part of a stack for each thread.
 
 use std::io;

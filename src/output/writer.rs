@@ -58,7 +58,7 @@ enum Drain {
     Idle,
     /// To threads.
     Threads(WritingThreads),
-    /// An error was reported, or a thread is gone.
+    /// An error was reported, or a thread has ended.
     Failed,
 }
 
@@ -89,7 +89,7 @@ impl OutputWriter {
     }
 
     /// Hands the full buffer to the threads, starting one if all are busy, and goes on with another buffer. Waits
-    /// where as many are busy as there may be.
+    /// where the most that there may be are busy.
     ///
     /// # Errors
     /// The error of an earlier write, or of starting the first thread. Every later call fails then: bytes are missing.

@@ -63,7 +63,7 @@ pub(crate) fn tell(
     out: &Collector<'_>,
 ) -> Result<()> {
     let phase = run.input_phase("probe", input);
-    scan(run, &phase, input, || Answer {
+    scan(run, &phase, input, || AddressAnswer {
         told,
         is_difference: !has,
         repeats,
@@ -87,7 +87,7 @@ impl<F: FnMut(u32)> Worker for Addresses<F> {
 }
 
 /// A worker that writes the lines of the last side that are selected.
-struct Answer<'a, 's> {
+struct AddressAnswer<'a, 's> {
     /// The addresses that the other sides determine. Shared by all workers; what one changes, all see.
     told: &'a AddressSet,
     /// True if the addresses are selected that are not in `told`.
@@ -98,7 +98,7 @@ struct Answer<'a, 's> {
     out: Outbox<'a, 's>,
 }
 
-impl Answer<'_, '_> {
+impl AddressAnswer<'_, '_> {
     /// Returns true if a line with this address is written now.
     fn selects(&self, address: u32) -> bool {
         match (self.repeats, self.is_difference) {
@@ -109,7 +109,7 @@ impl Answer<'_, '_> {
     }
 }
 
-impl Worker for Answer<'_, '_> {
+impl Worker for AddressAnswer<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         for (index, key) in (0..).zip(batch.keys) {
             if ipv4::parse(key).is_some_and(|address| self.selects(address)) {

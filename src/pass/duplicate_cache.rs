@@ -1,6 +1,6 @@
 //! A cache of lines that are in their buckets already: where lines come again and again, each is spilled once.
 //!
-//! *Owns:* a set of the lines that were spilled first, as many as its memory holds, shared by all workers of a spill
+//! *Owns:* a set of the lines that were spilled first, until its memory is full, shared by all workers of a spill
 //! pass. What [`hot_lines`](crate::pass::hot_lines) is for hot lines, this is for all: the plan gives it memory where a
 //! sample shows that most lines of an input come again.
 //!

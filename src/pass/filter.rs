@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::filter::{Filter, Kind, Rules, Shape, Updater};
 use crate::input::Input;
 use crate::memory::buffer::PAGE;
-use crate::pass::prefiltered_worker::{PrefilteredWorker, Work};
+use crate::pass::prefiltered_worker::{BatchWork, PrefilteredWorker};
 use crate::pass::scan::{Worker, scan};
 use crate::plan::FilterPlan;
 use crate::run::Run;
@@ -198,7 +198,7 @@ struct Insertion<'a, 'f> {
     scatter: Scatter,
 }
 
-impl Work for Insertion<'_, '_> {
+impl BatchWork for Insertion<'_, '_> {
     fn work_on(&mut self, batch: Batch<'_>, indexes: &[u32]) -> Result<()> {
         let indexes = indexes.iter().copied();
         self.updater.insert_at(batch, indexes, &mut self.scatter)

@@ -15,7 +15,7 @@
 //! 4. At the end of the chunk it raises `ticket` by one and wakes the others.
 //!
 //! *Invariants.*
-//! - What is written about a line comes behind what is written about the lines before it.
+//! - What is written about a line comes after what is written about the lines before it.
 //! - The worker of the first chunk that is not done never waits for another, so none waits for
 //!   ever; after a failure all leave.
 //! - From a pipe lines are taken as they come, and answered before the next ones are waited for.
@@ -247,7 +247,7 @@ fn work(
             number,
             text: &mut text,
         };
-        let mut writing = Writing {
+        let mut writing = ChunkWriting {
             worker: &mut worker,
             output,
         };
@@ -259,12 +259,12 @@ fn work(
 }
 
 /// A worker with the output of the chunk that it works on.
-struct Writing<'a, 'w, 'k, W> {
+struct ChunkWriting<'a, 'w, 'k, W> {
     worker: &'k mut W,
     output: ChunkOutput<'a, 'w>,
 }
 
-impl<W: OrderedWorker> Worker for Writing<'_, '_, '_, W> {
+impl<W: OrderedWorker> Worker for ChunkWriting<'_, '_, '_, W> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         self.worker.work(batch, &mut self.output)
     }

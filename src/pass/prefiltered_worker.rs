@@ -10,7 +10,7 @@ use crate::memory::budget::MemoryBudget;
 use crate::pass::scan::Worker;
 
 /// The work on lines that pass.
-pub(crate) trait Work {
+pub(crate) trait BatchWork {
     /// Deals with the lines of `batch` at `indexes`; the batch may have keys instead of lines.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl<'a, W> PrefilteredWorker<'a, W> {
     }
 }
 
-impl<W: Work> Worker for PrefilteredWorker<'_, W> {
+impl<W: BatchWork> Worker for PrefilteredWorker<'_, W> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         batch.passing(self.prefilter, &mut self.passing)?;
         let work = |batch: Batch<'_>, indexes: &[u32]| self.work.work_on(batch, indexes);
@@ -100,7 +100,7 @@ mod tests {
         is_finished: bool,
     }
 
-    impl Work for &mut Note {
+    impl BatchWork for &mut Note {
         fn work_on(&mut self, batch: Batch<'_>, indexes: &[u32]) -> Result<()> {
             self.batches += 1;
             let lines = indexes

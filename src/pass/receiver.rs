@@ -123,7 +123,7 @@ pub(crate) fn receive(
             reader.read_all(workers)
         },
         &|arrivals| {
-            let mut worker = Worker {
+            let mut worker = ReceiverWorker {
                 run,
                 phase,
                 sides: expected.sides,
@@ -260,7 +260,7 @@ impl Received {
 }
 
 /// The state of a worker.
-struct Worker<'a> {
+struct ReceiverWorker<'a> {
     run: &'a Run<'a>,
     /// The phase, in which the bytes of frames and their lines are counted.
     phase: &'a Phase<'a>,
@@ -272,7 +272,7 @@ struct Worker<'a> {
     to_buckets: ToBuckets<'a>,
 }
 
-impl Worker<'_> {
+impl ReceiverWorker<'_> {
     /// Checks and decodes a frame and appends its lines.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ use crate::filter::{Filter, Updater};
 use crate::input::Input;
 use crate::memory::budget::MemoryBudget;
 use crate::pass::join::{write, write_again};
-use crate::pass::prefiltered_worker::{PrefilteredWorker, Work};
+use crate::pass::prefiltered_worker::{BatchWork, PrefilteredWorker};
 use crate::pass::scan::{Worker, scan, scan_with_room};
 use crate::run::Run;
 use crate::selection::{LineState, Rule};
@@ -149,7 +149,7 @@ impl ResidentSet {
         out: &Collector<'_>,
     ) -> Result<()> {
         let phase = run.input_phase("probe", input);
-        scan_with_room(run, &phase, input, &self.budget, || Answer {
+        scan_with_room(run, &phase, input, &self.budget, || SetAnswer {
             set: &self.set,
             rule: &self.rule,
             rank,
@@ -189,7 +189,7 @@ struct Build<'a, 'f> {
     to_shards: Scatter,
 }
 
-impl Work for Build<'_, '_> {
+impl BatchWork for Build<'_, '_> {
     fn work_on(&mut self, batch: Batch<'_>, indexes: &[u32]) -> Result<()> {
         let indexes = indexes.iter().copied();
         // A repeated line is inserted again: it sets the same bits, and the set alone knows repetitions.
@@ -202,16 +202,16 @@ impl Work for Build<'_, '_> {
 }
 
 /// One worker that writes the lines of the first side, as often as they come.
-struct Answer<'a, 's> {
+struct SetAnswer<'a, 's> {
     set: &'a ShardedSet,
     rule: &'a Rule,
-    /// The rank of the first side: behind all others.
+    /// The rank of the first side: after all others.
     rank: u32,
     to_shards: Scatter,
     out: Outbox<'a, 's>,
 }
 
-impl Worker for Answer<'_, '_> {
+impl Worker for SetAnswer<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         let (rule, rank, out) = (self.rule, self.rank, &mut self.out);
         let all = 0..batch.lines.len() as u32;
@@ -238,7 +238,7 @@ struct Probe<'a, 's> {
     out: Outbox<'a, 's>,
 }
 
-impl Work for Probe<'_, '_> {
+impl BatchWork for Probe<'_, '_> {
     fn work_on(&mut self, batch: Batch<'_>, indexes: &[u32]) -> Result<()> {
         let (indexes, shards) = (indexes.iter().copied(), &mut self.to_shards);
         let (out, rule) = (&mut self.out, self.rule);

@@ -1,7 +1,7 @@
 //! Scanning an input: every line once, hashed, in batches, on all worker threads.
 //!
 //! *Owns:* the choice between two ways of reading. A file that is in the page cache is read by the
-//! workers themselves, in chunks that are still in a core's cache when their lines are gone through; so is one of which
+//! workers themselves, in chunks that are still in a core's cache when their lines are read; so is one of which
 //! each worker can decode a piece. What comes from a disk or a pipe is read ahead by reader threads, on a [`Belt`].
 //! Workers are the run's ([`Workers`](crate::sys::threads::Workers)), so `--threads` bounds the computing.
 //!
@@ -153,7 +153,7 @@ fn read_ahead<W: Worker>(
                 Pooled::Lines(chunk) => workers.send(chunk)?,
                 Pooled::Spare(buffer) => workers.put(buffer),
             }
-            // What does not fit a buffer comes behind the lines in it, with a buffer of its own.
+            // What does not fit a buffer comes after the lines in it, with a buffer of its own.
             cut.long_line.map_or(Ok(()), |line| workers.send(line))?;
         }
         Ok(())

@@ -104,12 +104,12 @@ impl<'a, 's> Refused<'a, 's> {
 }
 
 /// Spills the lines of `input` that the prefilter lets through, and does with the others as `request` says. All
-/// inputs of a run go to as many buckets by the same hash, so that bucket `b` of
+/// inputs of a run go to the same number of buckets by the same hash, so that bucket `b` of
 /// one holds what bucket `b` of another can have in common with it.
 ///
 /// # Errors
 /// The first failure of reading, asking the prefilter or writing; [`Error::LinesLost`] where a line did not
-/// reach its bucket. The buckets are gone then.
+/// reach its bucket. The buckets are dropped then.
 pub(crate) fn spill(
     run: &Run<'_>,
     pool: &BlockPool,
@@ -285,7 +285,7 @@ impl<'a> ToBuckets<'a> {
     }
 
     /// Goes on with one side, from 0, of `sides` that share the writer: side s has as many of its buckets as any other,
-    /// behind those of the sides before.
+    /// after those of the sides before.
     pub(crate) fn turn_to(&mut self, side: u32, sides: u32) {
         let each = self.writer.buckets() / sides;
         self.buckets = side * each..(side + 1) * each;

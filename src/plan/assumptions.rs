@@ -15,7 +15,7 @@ pub(crate) const LEAST_USEFUL_SAVING: f64 = 0.1;
 pub(crate) const SIEVE_BITS_PER_KEY: f64 = 12.0;
 /// The most buckets of a `partition` that memory does not ask for, where full-size blocks fit for all.
 pub(in crate::plan) const DEFAULT_BUCKETS: u64 = 1000;
-/// So many files take some seconds. The planner does not make as many where memory does not ask for it.
+/// This number of files takes some seconds. The planner makes fewer unless memory demands them.
 pub(in crate::plan) const MANY_FILES: u64 = 20_000;
 /// The beginning of a reason for a usage error: the option.
 pub(in crate::plan) const OF_STRATEGY: &str = "`strategy`: ";

@@ -86,7 +86,7 @@ pub struct Rejected {
 pub struct ManyFiles {
     /// The files, at most.
     pub files: u64,
-    /// About how many seconds it takes to create and remove them, beside what the plan counts in bytes.
+    /// About how many seconds it takes to create and remove them, besides what the plan counts in bytes.
     pub seconds: f64,
     /// The buckets that the planner would choose; 0 where it would not use buckets.
     pub enough_buckets: u32,

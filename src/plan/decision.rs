@@ -26,7 +26,7 @@ pub struct Plan {
     pub rejected: Vec<Rejected>,
     /// The filter of the survivors of the second input, if it is fed while they are found (`sieve`,
     /// `memory` with filters, and `bloom` with three inputs or more); of `partition` that of a first
-    /// input which is small beside the others.
+    /// input which is small compared with the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) second_filter: Option<FilterPlan>,
     /// The costs of putting the answer in order, if an order is asked for; part of `costs`.

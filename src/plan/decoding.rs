@@ -24,7 +24,7 @@ pub(crate) struct DecodingPlan {
     /// The memory of these decoders, in bytes: for each piece as much as the largest first frame takes, or a share of
     /// the memory where that is more, for frames that the plan does not know of.
     pub(crate) bytes: u64,
-    /// The bytes that the heap takes beside that because several threads decode.
+    /// The bytes that the heap takes in addition because several threads decode.
     beside_bytes: u64,
     /// The fraction of the memory that it takes at most where that is large; 0 where nothing is decoded.
     pub(crate) share: u64,

@@ -97,7 +97,7 @@ impl FilterPlan {
     }
 }
 
-/// The filters of a sieve, and the bytes that it moves beside reading its inputs.
+/// The filters of a sieve, and the bytes that it moves besides reading its inputs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SievePlan {
     /// The filter of the first input.

@@ -16,7 +16,7 @@ pub(super) const MOST: u64 = 1 << 56;
 
 /// Memory of a thread, in bytes: the touched part of its stack, batches, hot lines, its allocator arena.
 const PER_THREAD: u64 = 320 << 10;
-/// Threads beside workers: readers, which count as two, and up to 16 that write or load blocks, which count as two.
+/// Threads besides workers: readers, which count as two, and up to 16 that write or load blocks, which count as two.
 /// Both allocate next to nothing and touch a few pages of their stacks.
 const OTHER_THREADS: u64 = 4;
 /// A limit allows one thread for each of these bytes, 2.5 MiB: threads then take an eighth of it. The least limit, 16
@@ -29,7 +29,7 @@ pub(crate) fn all_threads(workers: usize, memory_bytes: u64) -> u64 {
     (workers as u64 + OTHER_THREADS).min(memory_bytes / MEMORY_OF_A_THREAD)
 }
 
-/// Returns the memory that [`all_threads`] take beside buffers, in bytes. It is part of [`Job::base_bytes`].
+/// Returns the memory that [`all_threads`] take besides buffers, in bytes. It is part of [`Job::base_bytes`].
 pub(crate) fn threads_bytes(workers: usize, memory_bytes: u64) -> u64 {
     all_threads(workers, memory_bytes) * PER_THREAD
 }
@@ -84,7 +84,7 @@ pub struct Job {
     pub longest_line_bytes: u64,
     /// The limit of the whole process, in bytes.
     pub memory_bytes: u64,
-    /// The memory that the process needs beside buffers, in bytes: code, stacks, small allocations. Includes the
+    /// The memory that the process needs besides buffers, in bytes: code, stacks, small allocations. Includes the
     /// threads that this limit allows.
     pub base_bytes: u64,
     /// Threads for the work on lines, at least 1; memory may allow fewer.

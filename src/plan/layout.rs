@@ -15,7 +15,7 @@
 //!  │              │ + 1 chunks    │bytes     │ × block_bytes   │ a sketch, a cache    │
 //!  └──────────────┴───────────────┴──────────┴─────────────────┴──────────────────────┘
 //!
-//!  the join, when chunks and filters are gone
+//!  the join, when chunks and filters have been freed
 //!  ├──────────────┬──────────────────────────┬──────────────────────────┬─────────────┤
 //!  │ base_bytes   │ join_share of work-0     │ join_share of work-1     │ held blocks │
 //!  └──────────────┴──────────────────────────┴──────────────────────────┴─────────────┘
@@ -53,7 +53,7 @@ pub(crate) const BUCKET_BYTES: u64 = 384;
 pub(crate) struct Layout {
     /// The limit of the process, in bytes.
     pub(crate) memory_bytes: u64,
-    /// The memory that the process needs beside buffers, in bytes; grows by the bookkeeping of buckets.
+    /// The memory that the process needs besides buffers, in bytes; grows by the bookkeeping of buckets.
     pub(crate) base_bytes: u64,
     /// The part of `base_bytes` that puts the answer in order; 0 where no order is asked for.
     pub(crate) order_bytes: u64,

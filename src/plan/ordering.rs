@@ -4,7 +4,7 @@
 //! an order nothing is added.
 //!
 //! *Formulas.* With the order of the input, what is spilled grows by 8 bytes for each line whose ordinal is kept. The
-//! answer, with about 12 bytes a line beside its own, is written and read once if it does not fit its part of the
+//! answer, with about 12 bytes a line besides its own, is written and read once if it does not fit its part of the
 //! memory. The alternative, reading the first input again and asking the complete answer about each of its lines, moves
 //! all of that input again, and the answer must fit in memory: ordinals move less unless lines are shorter than they.
 
@@ -17,7 +17,7 @@ use crate::plan::sizes::SizedJob;
 use crate::plan::{Costs, Strategy};
 use crate::selection::Order;
 
-/// The bytes kept of each line of the answer beside its own: rank and offset in memory, or lengths and ordinal.
+/// The bytes kept of each line of the answer besides its own: rank and offset in memory, or lengths and ordinal.
 const ENTRY_BYTES: u64 = 12;
 
 /// The way in which the answer is put in order, and what that costs.

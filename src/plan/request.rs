@@ -16,12 +16,12 @@ use crate::size::{display_apart, display_at_least, display_bytes, round_mebibyte
 /// A refusal names the decoders where they take more than these bytes, 256 KiB.
 const MUCH_TO_DECODE: u64 = 256 << 10;
 
-/// The difference between runs in what a process needs beside buffers, in bytes: 512 KiB, because the system maps code
+/// The difference between runs in what a process needs besides buffers, in bytes: 512 KiB, because the system maps code
 /// in pieces of many sizes. An advised limit has room for that.
 const VARIATION: u64 = 512 << 10;
 
 /// Refuses a memory limit that nothing can run in: below 16 MiB, or with less than
-/// [`LEAST_USABLE_BYTES`] for buffers beside what the process itself needs.
+/// [`LEAST_USABLE_BYTES`] for buffers besides what the process itself needs.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] with the least limit that would do.

@@ -86,7 +86,7 @@ impl SizedJob {
         extent.set_bytes() + self.tally_bytes(extent)
     }
 
-    /// Estimates what a set keeps beside the lines of `extent`, in bytes, with room to grow as the lines have.
+    /// Estimates what a set keeps besides the lines of `extent`, in bytes, with room to grow as the lines have.
     pub(super) fn tally_bytes(&self, extent: DataSize) -> u64 {
         let words = self.rule().kept().words() as u64;
         extent.lines.saturating_mul(10 * words)
@@ -166,7 +166,7 @@ pub(super) struct Sizes {
     pub(super) total: DataSize,
     /// The input that is worked on last: the largest, or one of unknown size.
     pub(super) last: DataSize,
-    /// Inputs beside the smallest.
+    /// Inputs besides the smallest.
     pub(super) further_inputs: usize,
     /// The share of the smallest input that is common, 0..1, estimated or assumed.
     pub(super) common_share: f64,

@@ -92,7 +92,7 @@ impl<'a> LongLines<'a> {
         })
     }
 
-    /// Grants a buffer of `bytes` for a line that takes all of them with what is stored beside it, at `offset` of
+    /// Grants a buffer of `bytes` for a line that takes all of them with what is stored with it, at `offset` of
     /// `name`. Only one thread may ask for these.
     ///
     /// # Errors

@@ -50,7 +50,7 @@ use crate::temp::space::TempSpace;
 /// cache of a core. What comes from a disk is read in the larger chunks of the plan.
 const WARM_CHUNK: u64 = 256 << 10;
 
-/// Files that a run may have open beside those that it reads: standard streams, outputs, a lock, directories, and a
+/// Files that a run may have open besides those that it reads: standard streams, outputs, a lock, directories, and a
 /// spill file for each thread that writes. With two readers it runs within 16.
 const OTHER_FILES: u64 = 14;
 

@@ -1,7 +1,7 @@
 //! Reading a range of a file: the lines that start in it.
 //!
 //! *Owns:* cutting a file by position, and reading lines that do not fit a chunk. *Invariants:* the ranges of a file
-//! own each of its bytes once, whatever their size. *Cost:* two pages of the file beside each range.
+//! own each of its bytes once, whatever their size. *Cost:* two pages of the file besides each range.
 //!
 //! What of a file a thread reads for the range `start..end`, and which lines it owns:
 //!

@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the rules for quotes. *Invariants:* a quote opens a field only at its start; inside a field that has no
 //! quotes around it, it is text, as Python, DuckDB, Polars and Excel read it. A record is looked at to its end, so that
-//! a field that is damaged is noticed wherever it is. *Cost:* two searches for each field; behind the last field that
+//! a field that is damaged is noticed wherever it is. *Cost:* two searches for each field; after the last field that
 //! is wanted one for the whole rest, if it has no quotes.
 //!
 //! ```text
@@ -18,7 +18,7 @@ use std::borrow::Cow;
 
 use crate::record::Bad;
 
-/// The bytes that mean something in a CSV file, beside quotes and line ends.
+/// The bytes that mean something in a CSV file, besides quotes and line ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
     /// The byte between two fields.
@@ -83,7 +83,7 @@ pub(crate) enum Closing {
     Beyond(usize),
 }
 
-/// Works as [`Dialect::closing_quote`], where a quote behind an escape closes nothing.
+/// Works as [`Dialect::closing_quote`], where a quote after an escape closes nothing.
 #[inline(never)]
 fn closing_quote_among_escapes(bytes: &[u8], from: usize, escape: u8, is_all: bool) -> Closing {
     let (mut at, mut is_plain) = (from, true);
@@ -130,7 +130,7 @@ impl<'r> RawField<'r> {
         while let Some(byte) = bytes.next() {
             let is_double = byte == b'"' && self.quoted.is_some();
             let is_first_of_two = is_double || Some(byte) == dialect.escape;
-            // An escape at the end of the record has nothing behind it.
+            // An escape at the end of the record has nothing after it.
             let byte = if is_first_of_two {
                 bytes.next()
             } else {
@@ -219,7 +219,7 @@ pub(super) fn fields(record: &[u8], dialect: Dialect) -> Result<Vec<RawField<'_>
     Ok(fields)
 }
 
-/// Splits off the first field of `record` from what stands behind the delimiter that ends it: `None` if it is the
+/// Splits off the first field of `record` from what follows the delimiter that ends it: `None` if it is the
 /// last.
 #[inline]
 fn first(record: &[u8], dialect: Dialect) -> Result<(RawField<'_>, Option<&[u8]>), Bad> {

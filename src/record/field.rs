@@ -24,7 +24,7 @@ const NAME: &str = "name:";
 pub enum Field {
     /// By its number, from 1.
     Number(u32),
-    /// By its name: in the header, or in a JSON object, where dots lead into objects in it. A dot behind a backslash
+    /// By its name: in the header, or in a JSON object, where dots lead into objects in it. A dot after a backslash
     /// belongs to the name.
     Name(String),
 }
@@ -109,7 +109,7 @@ impl fmt::Display for Field {
 impl FromStr for Field {
     type Err = String;
 
-    /// Reads a number from 1, or else a name: in double quotes, behind `name:` where it is a number, or as it is.
+    /// Reads a number from 1, or else a name: in double quotes, after `name:` where it is a number, or as it is.
     fn from_str(text: &str) -> Result<Self, String> {
         let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         if text.starts_with('"') {

@@ -115,7 +115,7 @@ impl Keys {
     /// Returns the form of the keys.
     pub fn form(&self) -> KeyForm {
         let own = self.fields_of.iter().map(|(_, fields)| fields.len());
-        // All inputs have as many, or none that is a key of its own.
+        // All inputs have the same number, or none that is a key of its own.
         let fields = own.fold(self.fields.len(), usize::max) as u32;
         let joined = match self.syntax {
             Syntax::Whole => None,

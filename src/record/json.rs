@@ -1,6 +1,6 @@
 //! The value of a field of a JSON object.
 //!
-//! *Owns:* the way along a dotted path. *Invariants:* the whole record is read: what is no JSON behind the value is
+//! *Owns:* the way along a dotted path. *Invariants:* the whole record is read: what is no JSON after the value is
 //! noticed. *Cost:* that of `serde_json`, which passes over what is not on the path.
 //!
 //! *Sources:* RFC 8259. Of two fields with the same name the last one counts, as in most readers.
@@ -107,7 +107,7 @@ fn raw_value<'r>(record: &'r [u8], path: &Path) -> Result<Option<&'r RawValue>, 
 fn fault(record: &[u8], error: &serde_json::Error) -> Fault {
     /// The numbers that are not finite, as Python writes them.
     const WORDS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
-    // The reader stops behind the first byte of it, or behind the second of what has a sign.
+    // The reader stops after the first byte of it, or after the second of what has a sign.
     let last = error.column();
     let offset = (last.saturating_sub(2)..=last).find(|&offset| {
         let rest = record.get(offset..).unwrap_or_default();

@@ -46,7 +46,7 @@ impl Unwritable {
 }
 
 impl Writing {
-    /// Writes records of `fields` in `syntax`, each with `terminator` behind it. Objects have no others in them: a name
+    /// Writes records of `fields` in `syntax`, each with `terminator` after it. Objects have no others in them: a name
     /// with dots stays one.
     pub(crate) fn new(syntax: Syntax, terminator: u8, fields: &[Field]) -> Self {
         let name = |(index, field): (usize, &Field)| {
@@ -125,7 +125,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Appends what stands behind the last field.
+    /// Appends what follows the last field.
     pub(crate) fn end(&self, record: &mut Vec<u8>) {
         if self.syntax == Syntax::JsonLines {
             record.push(b'}');

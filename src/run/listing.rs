@@ -18,7 +18,7 @@ pub struct Listing {
     job: Job,
     /// The resident memory of the process before it lists files, in bytes.
     resident: u64,
-    /// The memory that the process may need beside buffers and threads when they are listed, in bytes.
+    /// The memory that the process may need besides buffers and threads when they are listed, in bytes.
     most: u64,
     /// The memory that they take, in bytes.
     bytes: u64,

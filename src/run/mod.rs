@@ -107,7 +107,7 @@ impl<'o> Run<'o> {
     /// Goes on with another layout, made from the one in force by a revision. Called between two passes, when
     /// only filters are in memory.
     ///
-    /// A layout with more buckets counts their bookkeeping to what the process needs beside buffers. The limit
+    /// A layout with more buckets counts their bookkeeping to what the process needs besides buffers. The limit
     /// of the budget cannot shrink, so that much of it is reserved instead, until the run ends.
     ///
     /// # Errors
@@ -300,7 +300,7 @@ pub(crate) struct Phase<'r> {
     /// A verb, and the name of the input if there is one.
     name: String,
     start: Instant,
-    /// Bytes of inputs, buckets or held blocks that were gone through.
+    /// Bytes of inputs, buckets or held blocks that were read.
     bytes_read: AtomicU64,
     lines: AtomicU64,
     /// The bytes that the space had written when the phase began: the difference at its end is the phase's own.

@@ -24,10 +24,10 @@ use crate::selection::Selection;
 use crate::sys::machine;
 use crate::sys::threads::STACK_BYTES;
 
-/// The bytes that a process needs beside buffers and what it has resident before a run: small allocations, channels,
+/// The bytes that a process needs besides buffers and what it has resident before a run: small allocations, channels,
 /// output, more of its code.
 const GROWTH_BYTES: u64 = 1 << 20;
-/// The bytes that a process of the command is taken to need beside buffers: 8.25 MiB. It has 4.5 to 5.5 MiB before a
+/// The bytes that a process of the command is taken to need besides buffers: 8.25 MiB. It has 4.5 to 5.5 MiB before a
 /// run. A debug build, whose code lies further apart, has up to 7.1 MiB where the system maps code in large pieces.
 const PROGRAM_BYTES: u64 = 33 << 18;
 /// Memory of a worker for the keys of a batch of records, in bytes: where they are, copies of 16 KiB of them, and the
@@ -48,7 +48,7 @@ pub(super) fn resident_bytes(options: &Options) -> u64 {
     known.unwrap_or_else(machine::resident_bytes)
 }
 
-/// Returns the bytes that a process with `resident` bytes before a run needs beside buffers and threads.
+/// Returns the bytes that a process with `resident` bytes before a run needs besides buffers and threads.
 ///
 /// How many pages of the program the system has mapped by now differs from run to run. A lower bound above most of
 /// these numbers gives equal requests equal plans.
@@ -209,7 +209,7 @@ fn samples(
     sampled.collect()
 }
 
-/// Makes the job for inputs with these samples: as many, in the same order.
+/// Makes the job for inputs with these samples: one for each, in the same order.
 fn job_of(inputs: &[Input], samples: &[Option<Sample>], resident: u64, options: &Options) -> Job {
     // A pipe adds nothing here: if one of its lines is too long, the run cannot be planned again.
     let longest = samples.iter().flatten().map(|s| s.longest_line_bytes).max();

@@ -1,4 +1,4 @@
-//! The words that a set keeps of each line beside its bytes.
+//! The words that a set keeps of each line besides its bytes.
 //!
 //! *Owns:* [`StateLayout`], the words of a record in a set, and [`LineState`], what they say in the end.
 //! *Invariants:* the smallest ordinal of all occurrences that a set has seen is the one that is kept.
@@ -57,7 +57,7 @@ impl StateLayout {
         has_ordinal: false,
     };
 
-    /// Counts the words of a record, beside its header.
+    /// Counts the words of a record, without its header.
     pub(crate) fn words(self) -> usize {
         self.tally.words() + usize::from(self.has_ordinal)
     }

@@ -40,7 +40,7 @@ pub(crate) use rule::Rule;
 pub(crate) use sides::{SideReading, Sides};
 pub(crate) use tally::Tally;
 
-/// The lines that are written, chosen by the number of sides that have them; how often, in which order, and behind
+/// The lines that are written, chosen by the number of sides that have them; how often, in which order, and after
 /// what label.
 ///
 /// A side is one input. A file that is given twice is two sides.

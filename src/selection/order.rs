@@ -37,7 +37,7 @@ impl Order {
 
 /// Bits of an ordinal for the byte: 256 TiB in one side.
 const OFFSET_BITS: u32 = 48;
-/// The ordinal of a line whose position is not known, or does not matter: behind all others.
+/// The ordinal of a line whose position is not known, or does not matter: after all others.
 pub(crate) const NO_ORDINAL: u64 = u64::MAX;
 
 /// Returns the ordinal of the first byte of a side (from 1).

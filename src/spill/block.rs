@@ -42,7 +42,7 @@ pub(crate) const HEADER: usize = 64;
 /// The number by which a block differs from pages that were never written, which read as zeros.
 const MAGIC: u64 = u64::from_le_bytes(*b"OUTSETB1");
 
-/// The address of a block. It is not stored beside the block's offset: the reader computes it from the bucket and the
+/// The address of a block. It is not stored with the block's offset: the reader computes it from the bucket and the
 /// position of the block, and [`check`] compares it with the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Address {
@@ -63,7 +63,7 @@ pub(crate) struct Address {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum BlockKind {
-    /// Whole records, one behind the other.
+    /// Whole records, one after the other.
     Records = 0,
     /// The length of a record that is longer than a block, and as much of its line as fits.
     FirstPiece = 1,
@@ -84,7 +84,7 @@ impl BlockKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockInfo {
     pub(crate) kind: BlockKind,
-    /// Bytes behind the header, padding excluded; never more than the bytes that were checked.
+    /// Bytes after the header, padding excluded; never more than the bytes that were checked.
     pub(crate) payload_bytes: usize,
     /// Records that begin in the block: 0 for a further piece.
     pub(crate) records: u64,

@@ -26,7 +26,7 @@ use crate::record::Columns;
 use crate::spill::block::Address;
 use crate::temp::space::{SpillPath, TempSpace};
 
-/// The number of the first block that is held in memory. No file has as many blocks, so a held block never
+/// The number of the first block that is held in memory. No file has that many blocks, so a held block never
 /// passes for a written one.
 pub(crate) const FIRST_HELD: u64 = 1 << 63;
 
@@ -52,7 +52,7 @@ pub(crate) struct Bucket {
     pub(crate) file: BucketFile,
     /// The blocks in memory: number [`FIRST_HELD`] + i is `held[i]`.
     pub(crate) held: Vec<HeldBlock>,
-    /// True if each line has its ordinal behind it.
+    /// True if each line has its ordinal after it.
     pub(crate) has_ordinals: bool,
     /// The columns that the keys of the lines are in, if these are records; else each line is its own key.
     pub(crate) columns: Option<Arc<Columns>>,
@@ -60,7 +60,7 @@ pub(crate) struct Bucket {
     pub(crate) lines: u64,
     /// Bytes of their records, lengths included: the sum of all payloads.
     pub(crate) record_bytes: u64,
-    /// The length of the longest line with what is behind it, in bytes; 0 without lines. Sizes the memory of a
+    /// The length of the longest line with what follows it, in bytes; 0 without lines. Sizes the memory of a
     /// reader.
     pub(crate) longest_line: u64,
     /// The sum of the lines' hashes, modulo 2^64. Several threads append in any order, and a sum does not

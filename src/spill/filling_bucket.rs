@@ -78,7 +78,7 @@ impl FillingBucket {
         Ok(())
     }
 
-    /// Makes the complete bucket. Its open block must be gone.
+    /// Makes the complete bucket. Its open block must have been flushed.
     pub(super) fn seal(self, address: Address, rules: FillRules<'_>) -> Bucket {
         Bucket {
             address,

@@ -20,7 +20,7 @@
 //!   reading begins with both.
 //!
 //! *Cost:* two buffers of memory. A buffer holds as many blocks as fit. Blocks are small if memory was short
-//! while many were open, but they lie one behind the other, and a disk is fast only in large requests.
+//! while many were open, but they lie one after the other, and a disk is fast only in large requests.
 
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ const COPIED: u64 = 256 << 10;
 /// Consecutive written blocks of one bucket. Return it with [`BlockReading::put`]: a dropped one takes its buffer
 /// with it, and later readings are no longer ahead.
 #[derive(Debug)]
-pub(crate) struct Blocks {
+pub(crate) struct LoadedBlocks {
     buffer: Buffer,
     /// Bytes of the buffer that were read.
     bytes: usize,
@@ -46,8 +46,8 @@ pub(crate) struct Blocks {
     stride: usize,
 }
 
-impl Blocks {
-    /// Lists the blocks, each with the padding and the hole behind it. The last one ends with its padding.
+impl LoadedBlocks {
+    /// Lists the blocks, each with the padding and the hole after it. The last one ends with its padding.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.buffer[..self.bytes].chunks(self.stride)
     }
@@ -124,7 +124,7 @@ impl BlockReading<'_, '_> {
     /// # Errors
     /// What [`TempSpace::read`](crate::temp::space::TempSpace::read) reports; [`Error::Interrupted`] when the
     /// thread that served a request has panicked.
-    pub(crate) fn take(&mut self) -> Result<Option<Blocks>> {
+    pub(crate) fn take(&mut self) -> Result<Option<LoadedBlocks>> {
         if let Some(copied) = self.copy()? {
             return Ok(Some(copied));
         }
@@ -140,7 +140,7 @@ impl BlockReading<'_, '_> {
         };
         let (buffer, result) = oldest.wait()?;
         match result {
-            Ok(bytes) => Ok(Some(Blocks {
+            Ok(bytes) => Ok(Some(LoadedBlocks {
                 buffer,
                 bytes,
                 stride: self.bucket.block_bytes as usize,
@@ -154,12 +154,12 @@ impl BlockReading<'_, '_> {
     }
 
     /// Makes the buffer of blocks free for the next request.
-    pub(crate) fn put(&mut self, blocks: Blocks) {
+    pub(crate) fn put(&mut self, blocks: LoadedBlocks) {
         self.loader.free.push(blocks.buffer);
     }
 
     /// Copies blocks from the page cache; `None` where the next ones are not there, or something is under way.
-    fn copy(&mut self) -> Result<Option<Blocks>> {
+    fn copy(&mut self) -> Result<Option<LoadedBlocks>> {
         let part = self.next_part(COPIED.min(self.loader.bytes))?;
         let Some(part) = part.filter(|part| part.file.is_cached_at(part.offset)) else {
             return Ok(None);
@@ -180,7 +180,7 @@ impl BlockReading<'_, '_> {
             return Err(error);
         }
         self.next += part.blocks();
-        Ok(Some(Blocks {
+        Ok(Some(LoadedBlocks {
             buffer,
             bytes: part.bytes,
             stride: part.block_bytes as usize,
@@ -200,7 +200,7 @@ impl BlockReading<'_, '_> {
         Ok(())
     }
 
-    /// Returns the next blocks that fit `most` bytes, at least one; `None` behind the last.
+    /// Returns the next blocks that fit `most` bytes, at least one; `None` after the last.
     fn next_part(&self, most: u64) -> Result<Option<FileRange>> {
         let (file, stride) = (&self.bucket.file, self.bucket.block_bytes);
         if self.next >= file.blocks {

@@ -14,7 +14,7 @@
 //!
 //! *Invariants:*
 //! - Each request has an answer of its own, so readers share the threads, and answers cannot be mistaken for others.
-//! - A wait ends: where a thread is gone, the answers that it owes are refused.
+//! - A wait ends: where a thread has ended, the answers that it owes are refused.
 //!
 //! *Cost:* one allocation for each request; the threads' stacks.
 
@@ -27,7 +27,7 @@ use crate::sys::sync::channel::{Receiver, Sender, bounded};
 use crate::sys::threads::{self, Team};
 use crate::temp::space::{SpillPath, TempSpace};
 
-/// The most threads that it is worth having serve a queue, as many as write blocks, unless there are more readers.
+/// The most threads that it is worth having serve a queue: the number that write blocks, unless there are more readers.
 /// Sixteen requests of 1 MiB at a time are 1.6 GB/s from a disk that takes 10 ms for each.
 pub(crate) const MOST_LOADERS: usize = 16;
 

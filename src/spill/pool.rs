@@ -13,12 +13,13 @@
 //!   block that only another waiting thread could give back.
 //! - A full block is kept in memory only while as many more could be taken after that as may be on their way to the
 //!   disk ([`in_flight`]). Otherwise it is written, and a worker that needs the next block waits for a write to end,
-//!   which it will. The same margin leaves the next store of a run, which has as many buckets, a block for each.
+//!   which it will. The same margin leaves the next store of a run, which has the same number of buckets, a block for
+//!   each.
 //!
 //! *Why waiting ends:* a worker waits only in [`Successor::take_or_wait`], after it has sent a block to a
 //! writer thread. That block comes back: a writer waits for nothing but the disk and the pool's lock, and
 //! a waiting worker does not hold that. The other calls leave blocks to those that wait: `take_claimed`
-//! turns a claim into a taken block, and `take_if_roomy` leaves one for each [`Successor`] beside those in
+//! turns a claim into a taken block, and `take_if_roomy` leaves one for each [`Successor`] besides those in
 //! flight. A successor is there before its block is sent: many blocks may come back before the workers
 //! that wait for them run again, and a bucket that filled up meanwhile would keep the blocks in memory.
 //!
@@ -53,10 +54,10 @@ pub(crate) struct BlockPool {
     returned: Condvar,
 }
 
-/// The state behind the lock, which is held for a few instructions, and while a new buffer is mapped.
+/// The state that the lock guards, which is held for a few instructions, and while a new buffer is mapped.
 #[derive(Debug, Default)]
 struct PoolState {
-    /// The most blocks that exist at a time. Held blocks count until the pool is gone.
+    /// The most blocks that exist at a time. Held blocks count until the pool is dropped.
     capacity: u64,
     /// Blocks that came back, with their old content. `taken` does not count them.
     free: Vec<Buffer>,
@@ -98,7 +99,7 @@ impl BlockPool {
     /// [`BlockPool::unclaim`].
     ///
     /// # Errors
-    /// [`crate::Error::Memory`] when the pool would have no block left beside the claims. Nothing is claimed
+    /// [`crate::Error::Memory`] when the pool would have no block left besides the claims. Nothing is claimed
     /// then.
     pub(crate) fn claim(&self, buckets: u64) -> Result<()> {
         // The one beyond the claims lets a worker go on while a full block is being written.
@@ -311,7 +312,7 @@ mod tests {
             open.push(successor.take_or_wait(&failure).unwrap());
         }
         assert_eq!(open.len() as u64, buckets);
-        // The next store of the run has as many buckets.
+        // The next store of the run has the same number of buckets.
         assert!(held.len() as u64 <= IN_FLIGHT, "{} are held", held.len());
     }
 

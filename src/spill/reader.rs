@@ -155,7 +155,7 @@ impl<'s> BucketReader<'s> {
 
 impl ContentReader {
     /// Checks one block and hands its lines to `work`; a piece of a long line only when it completes the
-    /// line. `bytes` begins with the block and may have padding behind it; `number` is the block's own.
+    /// line. `bytes` begins with the block and may have padding after it; `number` is the block's own.
     fn go_through(
         &mut self,
         bytes: &[u8],
@@ -255,7 +255,7 @@ impl Progress {
     /// this notices blocks and lines that are missing, and lines that changed before they were sealed.
     ///
     /// # Errors
-    /// [`Error::Damaged`], with the number behind the last written block: no single block is to blame.
+    /// [`Error::Damaged`], with the number after the last written block: no single block is to blame.
     fn compare(&self, bucket: &Bucket) -> Result<()> {
         let expected = (bucket.lines, bucket.lines, bucket.record_bytes);
         if (self.read, self.records, self.payload_bytes) == expected {

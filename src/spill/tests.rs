@@ -28,7 +28,7 @@ const BLOCK: u64 = 4096;
 const IN_FLIGHT: u64 = 4;
 
 /// A directory for buckets, and what they are filled and read with.
-struct Store {
+struct SpillFixture {
     space: TempSpace,
     pool: BlockPool,
     budget: MemoryBudget,
@@ -37,7 +37,7 @@ struct Store {
     _directory: tempfile::TempDir,
 }
 
-impl Store {
+impl SpillFixture {
     fn new(pool_blocks: u64, writers: usize) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let quota = Quota::new(u64::MAX);
@@ -93,7 +93,7 @@ impl Store {
         }
     }
 
-    /// Reads all lines of a bucket, which is gone then.
+    /// Reads all lines of a bucket, which is dropped then.
     fn drain(&self, bucket: Bucket) -> Vec<Vec<u8>> {
         let mut found = Vec::new();
         with_loads(&self.space, |loads| {
@@ -200,7 +200,7 @@ fn fewer_lines_other_lines_and_other_counts_are_noticed() {
         |bucket| bucket.lines += 1,
         |bucket| bucket.record_bytes -= 1,
         |bucket| {
-            // A whole block is gone, and nobody misses it but the counts.
+            // A whole block is missing, and only the counts show it.
             if bucket.held.pop().is_none() {
                 bucket.file.blocks -= 1;
                 bucket.file.end -= BLOCK;
@@ -225,7 +225,7 @@ fn lines_of_every_length_around_a_block_come_back_and_the_pool_has_its_blocks_ag
         .map(|length| (0..length).map(|at| (at * 7 + length) as u8).collect())
         .collect();
     for (pool_blocks, writers) in [(9, 0), (9, 2), (4000, 0)] {
-        let store = Store::new(pool_blocks, writers);
+        let store = SpillFixture::new(pool_blocks, writers);
         let buckets = store.fill(3, lines.iter().map(Vec::as_slice));
         for (number, bucket) in buckets.into_iter().enumerate() {
             let mut found = store.drain(bucket);
@@ -260,7 +260,7 @@ fn blocks_are_filled_to_the_last_byte_and_no_empty_one_is_written() {
     ];
     for (lines, blocks) in lengths {
         for pool_blocks in [6, 1000] {
-            let store = Store::new(pool_blocks, 0);
+            let store = SpillFixture::new(pool_blocks, 0);
             let bucket = store.fill(1, lines.iter().copied()).remove(0);
             let written = bucket.file.blocks;
             assert_eq!(
@@ -296,7 +296,7 @@ fn buckets_that_are_written_fill_their_blocks_at_different_times() {
     let each = ROOM as u32 / 64 * 3 / 2;
     let line = [b'x'; 63];
     let blocks = |pool_blocks| {
-        let store = Store::new(pool_blocks, 0);
+        let store = SpillFixture::new(pool_blocks, 0);
         let lines = std::iter::repeat_n(&line[..], (each * BUCKETS) as usize);
         let buckets = store.fill(BUCKETS, lines);
         let blocks = |bucket: &Bucket| (bucket.file.blocks, bucket.held.len());
@@ -321,7 +321,7 @@ fn buckets_that_are_written_fill_their_blocks_at_different_times() {
 #[test]
 fn a_reading_that_is_given_up_leaves_a_reader_that_reads_the_next_bucket_whole() {
     for is_around in AROUND {
-        let store = Store::new(12, 1);
+        let store = SpillFixture::new(12, 1);
         if is_around {
             store.space.fill_page_cache();
         }
@@ -354,7 +354,7 @@ fn a_reading_that_is_given_up_leaves_a_reader_that_reads_the_next_bucket_whole()
 #[test]
 fn as_many_blocks_are_loaded_at_a_time_as_fit_the_buffer() {
     for is_around in AROUND {
-        let store = Store::new(6, 0);
+        let store = SpillFixture::new(6, 0);
         if is_around {
             store.space.fill_page_cache();
         }
@@ -381,7 +381,7 @@ fn as_many_blocks_are_loaded_at_a_time_as_fit_the_buffer() {
 
 #[test]
 fn damage_is_told_with_the_number_of_the_block_wherever_that_is() {
-    let store = Store::new(6, 0);
+    let store = SpillFixture::new(6, 0);
     let bucket = store.fill(1, [&b"a line"[..]]).remove(0);
     for number in [3, FIRST_HELD + 3] {
         let told = bucket.damaged(number, "it is odd".into());

@@ -45,7 +45,7 @@ use crate::temp::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
 pub(super) struct FullBlock {
     /// A block of the pool; its owner must `put` it back.
     buffer: Buffer,
-    /// Bytes of header and payload. The padding behind them is zeroed already.
+    /// Bytes of header and payload. The padding after them is zeroed already.
     length: usize,
     /// The file of the bucket.
     file: SpillPath,
@@ -180,7 +180,7 @@ impl<'a> BucketWriter<'a> {
             }
         } else {
             let open = self.room(part, bucket, bytes)?;
-            // `room` has checked that all of the record fits behind `at`.
+            // `room` has checked that all of the record fits after `at`.
             let at = open.filled;
             let start = at + block::put_length(&mut open.buffer[at..], length);
             let end = start + line.len();
@@ -197,7 +197,7 @@ impl<'a> BucketWriter<'a> {
 
     /// Appends a record that is longer than a block: pieces in blocks of their own, its length in front of
     /// the first. They are written even if there is room in memory, because a reader sees all written
-    /// blocks before the held ones and must find the pieces one behind the other.
+    /// blocks before the held ones and must find the pieces one after the other.
     ///
     /// Afterwards the open block is empty.
     fn push_long(
@@ -310,7 +310,7 @@ impl<'a> BucketWriter<'a> {
         Ok(())
     }
 
-    /// Seals a block and keeps it. The pool counts its buffer as taken until the pool is gone.
+    /// Seals a block and keeps it. The pool counts its buffer as taken until the pool is dropped.
     fn hold(&self, part: &mut FillingBucket, bucket: u32, mut open: OpenBlock) {
         let length = open.seal(self.address(bucket, FIRST_HELD + part.held.len() as u64));
         part.held.push(HeldBlock {
@@ -372,7 +372,7 @@ impl<'a> BucketWriter<'a> {
     /// | the bucket has | then |
     /// |---|---|
     /// | an empty block | it goes back to the pool |
-    /// | a block with lines, and the pool has room beside the next filling's blocks | it is held |
+    /// | a block with lines, and the pool has room besides the next filling's blocks | it is held |
     /// | a block with lines, and the pool is short | it is written, here or by a writer thread |
     /// | a block with lines, and the filling has a block sink | it is handed over and goes back to the pool |
     /// | no block because it got no line | its claim goes back |

@@ -5,7 +5,7 @@
 //! counted first. Memory: the filter and the buffers of a scan.
 //!
 //! The steps: check the request, open the inputs, find the number of lines, compute the shape, plan the memory
-//! for a filter of that shape beside a scan, insert. A request that cannot be met is refused before an input
+//! for a filter of that shape besides a scan, insert. A request that cannot be met is refused before an input
 //! is read as a whole, except where the lines must be counted to know.
 
 use crate::batch::Batch;
@@ -250,20 +250,20 @@ impl Worker for Counter {
 pub(super) fn insert_all(run: &Run<'_>, filter: &mut Filter, input: &Input) -> Result<()> {
     let phase = run.input_phase("insert", input);
     let updater = filter.updater();
-    scan(run, &phase, input, || Insert {
+    scan(run, &phase, input, || Insertion {
         updater: &updater,
         scatter: Scatter::default(),
     })
 }
 
 /// One worker thread's part in inserting.
-struct Insert<'a, 'f> {
+struct Insertion<'a, 'f> {
     /// Shared by all workers; locks what a batch changes.
     updater: &'a Updater<'f>,
     scatter: Scatter,
 }
 
-impl Worker for Insert<'_, '_> {
+impl Worker for Insertion<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         self.updater.insert(batch, &mut self.scatter)
     }

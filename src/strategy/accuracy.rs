@@ -12,7 +12,7 @@ use crate::stats::FilterStats;
 /// The facts that are known of the filters of a run.
 #[derive(Debug, Default)]
 pub(super) struct FilterAccuracy {
-    /// The first filter; where the answer is approximate, with the rates of those behind it.
+    /// The first filter; where the answer is approximate, with the rates of those after it.
     pub(super) stats: Option<FilterStats>,
     /// About how many lines the filter took for others when they were put into it.
     taken_for_others: f64,

@@ -70,7 +70,7 @@ pub(crate) fn execute(
                     (steps, lives, done) = (&tail, Lives::of(&tail), 0);
                 }
             }
-            // With all other memory free, when the state is gone.
+            // With all other memory free, when the state is dropped.
             Step::Order => {}
             step => state.perform(run, step, &out)?,
         }

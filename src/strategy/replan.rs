@@ -134,11 +134,11 @@ impl StepState<'_> {
         }
     }
 
-    /// Keeps the plan if what of the input at `at` passes the filter by mistake is little beside the set of the first
-    /// input, for which the memory was planned: at most a quarter of its bytes. A filter with more lines than expected,
-    /// or a small one beside a large second input, would fill the set with lines that are not common. Then the sample
-    /// has misled the plan; only the time of one reading is lost, because the planner chooses filters only if the first
-    /// input is a cached file.
+    /// Keeps the plan if what of the input at `at` passes the filter by mistake is little compared with the set of the
+    /// first input, for which the memory was planned: at most a quarter of its bytes. A filter with more lines than
+    /// expected, or a small one compared with a large second input, would fill the set with lines that are not common.
+    /// Then the sample has misled the plan; only the time of one reading is lost, because the planner chooses filters
+    /// only if the first input is a cached file.
     ///
     /// If a size is unknown, as that of a pipe, the rate alone decides.
     fn small_set(&mut self, run: &Run<'_>, at: At) -> Option<Vec<Step>> {

@@ -103,7 +103,7 @@ impl Slots {
         self.held.iter().find(|held| held.slot == slot)
     }
 
-    /// Returns true if each filter and bitmap is one that a step behind the first `done` names.
+    /// Returns true if each filter and bitmap is one that a step after the first `done` names.
     pub(super) fn are_named(&self, lives: &Lives, done: usize) -> bool {
         let is_named = |held: &Held| !lives.is_over(held.slot, done);
         self.held.len() <= 2 && self.held.iter().all(is_named)

@@ -258,7 +258,7 @@ impl<'a> StepState<'a> {
         Ok(())
     }
 
-    /// Makes an empty set; behind filters, for as many lines as the second has room for.
+    /// Makes an empty set; after filters, for as many lines as the second has room for.
     fn new_set(&self, run: &Run<'_>, second: Option<FilterPlan>) -> Result<ResidentSet> {
         let (rule, line_bytes) = (self.plan.sized.rule(), self.plan.build_line_bytes);
         match second {

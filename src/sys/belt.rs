@@ -137,7 +137,7 @@ impl<T: Filled> Producer<'_, T> {
         let _has_room = self.round.to_readers.send(buffer);
     }
 
-    /// Sends what was filled to the workers; waits while they have as many as there is room for.
+    /// Sends what was filled to the workers; waits while they have all that there is room for.
     ///
     /// # Errors
     /// [`Error::Interrupted`](crate::Error::Interrupted) when something has failed.

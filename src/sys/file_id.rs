@@ -45,7 +45,7 @@ impl FileId {
         std::fs::metadata(path).map(|metadata| Self::of(&metadata))
     }
 
-    /// Identifies the open file, pipe or device behind `file`.
+    /// Identifies the open file, pipe or device that `file` refers to.
     ///
     /// # Errors
     /// Where the descriptor is closed.

@@ -33,7 +33,7 @@ pub(super) struct Extents {
     parts: Mutex<ExtentList>,
 }
 
-/// The list behind the lock. It is never locked during I/O.
+/// The list that the lock guards. It is never locked during I/O.
 #[derive(Debug)]
 struct ExtentList {
     /// The directory where the next write is tried first.
@@ -47,7 +47,7 @@ struct ExtentList {
 struct Extent {
     /// The first byte.
     start: u64,
-    /// The end behind the last byte; that of a block includes the hole up to the next.
+    /// The end after the last byte; that of a block includes the hole up to the next.
     end: u64,
     directory: usize,
 }
@@ -89,7 +89,7 @@ impl Extents {
             .all(|part| part.directory != directory);
         let end = start + bytes;
         let at = parts.elsewhere.partition_point(|part| part.start < start);
-        // Joined with the part in front of it, as nearly all are. A gap to the part behind is filled later by the
+        // Joined with the part in front of it, as nearly all are. A gap to the next part is filled later by the
         // thread that writes it, as a part of its own.
         let before = at.checked_sub(1).map(|before| parts.elsewhere[before]);
         if before.is_some_and(|before| before.end == start && before.directory == directory) {

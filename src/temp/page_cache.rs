@@ -23,7 +23,7 @@
 //! - The bucket files of a command have no more than the share in the cache. In a container the share is one of its
 //!   limit, and where it would be small, nothing goes through the cache.
 //! - The system is asked again after a step of bytes, so several processes may exceed the share by a step each.
-//! - After a block of a file has gone around the cache, all later ones do. So those in the cache are at the beginning
+//! - After a block of a file has bypassed the cache, all later ones do. So those in the cache are at the beginning
 //!   of the file, but for a few that several threads write at the same time.
 //!
 //! *Cost:* a lock for each block, and two files of `/proc` for each step: some 50 microseconds for 16 MiB.
@@ -40,7 +40,7 @@ use crate::sys::writeback::{Unwritten, Writeback};
 /// The bytes that go the same way before the system is asked again: enough for the question not to cost anything.
 const STEP: u64 = 16 << 20;
 
-/// The least share that is of use, in bytes: beside it a step is little.
+/// The least share that is of use, in bytes: a step is little compared with it.
 const LEAST_SHARE: u64 = 8 * STEP;
 
 /// More bytes than any cache has.
@@ -131,7 +131,7 @@ impl fmt::Debug for PageCache {
 pub(super) struct CachedPart {
     cache: Arc<PageCache>,
     bytes: AtomicU64,
-    /// The offset behind the last of these bytes; 0 if there are none.
+    /// The offset after the last of these bytes; 0 if there are none.
     end: AtomicU64,
     /// True if no further block goes through the cache.
     has_ended: AtomicBool,
@@ -166,7 +166,7 @@ impl CachedPart {
         true
     }
 
-    /// Returns true if what begins at `offset` is best read through the cache: some of it or of what is behind it was
+    /// Returns true if what begins at `offset` is best read through the cache: some of it or of what follows it was
     /// written so.
     pub(super) fn is_before_end(&self, offset: u64) -> bool {
         offset < self.end.load(Ordering::Relaxed)

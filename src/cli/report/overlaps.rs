@@ -1,7 +1,7 @@
 //! The page of `outset overlaps`.
 //!
 //! *Owns:* its document, its pictures with their tables, and what the page calls a combination. *Invariants:* the
-//! document is what `--json` prints, with the distinct lines of each file (`sets`), `plan` and `recording` beside it;
+//! document is what `--json` prints, with the distinct lines of each file (`sets`), `plan` and `recording` added;
 //! pictures and tables have the combinations with the most lines. *Cost:* that of the parts, and of the run's.
 
 use std::io::{self, Write};

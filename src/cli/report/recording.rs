@@ -22,7 +22,7 @@ use outset::{Error, Notice, Observer, Result};
 use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 
-use super::samples::{Sample, Samples, Throughput, throughput};
+use super::samples::{MemorySample, Samples, Throughput, throughput};
 use crate::cli::settings::plan_as_typed;
 
 /// The stack of the recording thread, like those of the run's own threads: far more than is used.
@@ -68,7 +68,7 @@ pub(crate) struct Recorded {
     /// The phases, in the order they began.
     pub(crate) phases: Vec<RecordedPhase>,
     /// Memory and bytes read over time.
-    pub(crate) samples: Vec<Sample>,
+    pub(crate) samples: Vec<MemorySample>,
     /// Bytes read per second over time, from the samples.
     pub(crate) throughput: Vec<Throughput>,
 }
@@ -201,7 +201,7 @@ impl Recording {
         // The clock is read under the lock, so that samples are in order.
         let mut notes = self.notes();
         let seconds = self.seconds();
-        notes.samples.push(Sample {
+        notes.samples.push(MemorySample {
             seconds,
             resident_bytes,
             bytes_read,

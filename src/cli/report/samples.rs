@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// The process at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Sample {
+pub(crate) struct MemorySample {
     /// Seconds after the start.
     pub(crate) seconds: f64,
     /// The resident size, in bytes.
@@ -32,7 +32,7 @@ pub(crate) struct Throughput {
 /// Samples, thinned out when they are too many.
 #[derive(Debug)]
 pub(super) struct Samples {
-    samples: Vec<Sample>,
+    samples: Vec<MemorySample>,
     interval: Duration,
 }
 
@@ -60,9 +60,9 @@ impl Samples {
         self.samples.len()
     }
 
-    pub(super) fn push(&mut self, sample: Sample) {
+    pub(super) fn push(&mut self, sample: MemorySample) {
         if self.samples.len() == Self::MOST {
-            let larger = |pair: &[Sample]| match *pair {
+            let larger = |pair: &[MemorySample]| match *pair {
                 [first, second] if first.resident_bytes > second.resident_bytes => first,
                 [.., last] => last,
                 [] => sample,
@@ -75,7 +75,7 @@ impl Samples {
         self.samples.push(sample);
     }
 
-    pub(super) fn into_vec(self) -> Vec<Sample> {
+    pub(super) fn into_vec(self) -> Vec<MemorySample> {
         self.samples
     }
 }
@@ -85,7 +85,7 @@ const MOST_PARTS: usize = 60;
 
 /// Bytes read per second in parts of equal length, about two samples each at least: what was read
 /// between two samples is spread evenly over the time between them.
-pub(super) fn throughput(samples: &[Sample]) -> Vec<Throughput> {
+pub(super) fn throughput(samples: &[MemorySample]) -> Vec<Throughput> {
     let parts = (samples.len() / 2).min(MOST_PARTS);
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
         return Vec::new();
@@ -108,7 +108,7 @@ pub(super) fn throughput(samples: &[Sample]) -> Vec<Throughput> {
 }
 
 /// Bytes read until `seconds`, between samples in proportion.
-fn read_until(samples: &[Sample], seconds: f64) -> f64 {
+fn read_until(samples: &[MemorySample], seconds: f64) -> f64 {
     let behind = samples.partition_point(|sample| sample.seconds <= seconds);
     let before = samples.get(behind.saturating_sub(1));
     match (before, samples.get(behind)) {
@@ -127,8 +127,8 @@ fn read_until(samples: &[Sample], seconds: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn sample(seconds: f64, resident_bytes: u64, bytes_read: u64) -> Sample {
-        Sample {
+    fn sample(seconds: f64, resident_bytes: u64, bytes_read: u64) -> MemorySample {
+        MemorySample {
             seconds,
             resident_bytes,
             bytes_read,
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn throughput_adds_up_to_what_was_read() {
         // Uneven samples: a pause, then a burst.
-        let samples: Vec<Sample> = (0..200u64)
+        let samples: Vec<MemorySample> = (0..200u64)
             .map(|n| {
                 let seconds = n as f64 * 0.1 + (n % 3) as f64 * 0.02;
                 sample(seconds, 1, if n < 100 { 0 } else { (n - 100) * 1000 })

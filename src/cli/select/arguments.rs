@@ -1,6 +1,6 @@
 //! The arguments of the commands that write selected lines: intersect, diff, union, symdiff.
 //!
-//! *Owns:* what each of them takes, and the translation to one [`Request`]. *Invariants:* an option that two of
+//! *Owns:* what each of them takes, and the translation to one [`SelectRequest`]. *Invariants:* an option that two of
 //! them have is one definition.
 
 use std::path::{Path, PathBuf};
@@ -349,7 +349,7 @@ impl SetArguments {
 
 /// The task of one of the commands.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Request<'a> {
+pub(crate) struct SelectRequest<'a> {
     /// The rule for the lines that are written, and their label.
     pub(crate) selection: Selection,
     /// The sides.
@@ -360,7 +360,7 @@ pub(crate) struct Request<'a> {
     pub(super) duplicates: Option<&'a Path>,
 }
 
-impl<'a> Request<'a> {
+impl<'a> SelectRequest<'a> {
     fn new(selection: Selection, inputs: &'a InputArguments, set: &'a SetArguments) -> Self {
         let selection = set.written.add_to(selection);
         let keys = &set.run.lines.reading.keys;
@@ -400,10 +400,10 @@ impl<'a> Request<'a> {
 }
 
 impl IntersectArguments {
-    pub(crate) fn request(&self) -> Request<'_> {
-        Request {
+    pub(crate) fn request(&self) -> SelectRequest<'_> {
+        SelectRequest {
             filters: Some(&self.filters),
-            ..Request::new(
+            ..SelectRequest::new(
                 self.repeats.add_to(self.sides.selection()),
                 &self.inputs,
                 &self.set,
@@ -413,27 +413,27 @@ impl IntersectArguments {
 }
 
 impl DiffArguments {
-    pub(crate) fn request(&self) -> Request<'_> {
+    pub(crate) fn request(&self) -> SelectRequest<'_> {
         let selection = self.repeats.add_to(Selection::difference());
-        Request::new(selection, &self.inputs, &self.set)
+        SelectRequest::new(selection, &self.inputs, &self.set)
     }
 }
 
 impl UnionArguments {
-    pub(crate) fn request(&self) -> Request<'_> {
+    pub(crate) fn request(&self) -> SelectRequest<'_> {
         let selection = match self.duplicates {
             Some(_) => Selection::union().with_duplicates(),
             None => Selection::union(),
         };
-        Request {
+        SelectRequest {
             duplicates: self.duplicates.as_deref(),
-            ..Request::new(selection, &self.inputs, &self.set)
+            ..SelectRequest::new(selection, &self.inputs, &self.set)
         }
     }
 }
 
 impl SymdiffArguments {
-    pub(crate) fn request(&self) -> Request<'_> {
-        Request::new(Selection::symmetric_difference(), &self.inputs, &self.set)
+    pub(crate) fn request(&self) -> SelectRequest<'_> {
+        SelectRequest::new(Selection::symmetric_difference(), &self.inputs, &self.set)
     }
 }

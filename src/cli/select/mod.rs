@@ -13,8 +13,8 @@ use outset::{
 };
 
 pub(crate) use self::arguments::{
-    DiffArguments, IntersectArguments, OrderArguments, RepeatArguments, Request, SideArguments,
-    SymdiffArguments, UnionArguments, WrittenArguments,
+    DiffArguments, IntersectArguments, OrderArguments, RepeatArguments, SelectRequest,
+    SideArguments, SymdiffArguments, UnionArguments, WrittenArguments,
 };
 use super::options::missing_temp_dirs;
 use super::outputs::{Claims, Outputs, ResultFile, is_table};
@@ -25,7 +25,7 @@ use super::signals;
 use super::summary::{label, summary};
 
 /// Runs one of the commands.
-pub(crate) fn run(request: Request<'_>, interrupt: &Interrupt) -> Result<()> {
+pub(crate) fn run(request: SelectRequest<'_>, interrupt: &Interrupt) -> Result<()> {
     let set = request.set;
     let reporter = Reporter::new(&set.talk);
     let reporter = Arc::new(reporter.without_notices_if(set.reports_on_stderr()));
@@ -67,7 +67,7 @@ pub(crate) fn run(request: Request<'_>, interrupt: &Interrupt) -> Result<()> {
 
 /// Writes the selected lines, or their number, and what they drop, if that is wanted.
 fn find(
-    request: Request<'_>,
+    request: SelectRequest<'_>,
     sources: &[Source],
     options: &Options,
     outputs: &Outputs,
@@ -169,7 +169,7 @@ impl Sink for Divided {
 }
 
 /// Refuses outputs that are inputs, or one another.
-fn claim(request: Request<'_>, sources: &[Source]) -> Result<Claims> {
+fn claim(request: SelectRequest<'_>, sources: &[Source]) -> Result<Claims> {
     let filters = request.filters;
     let asked = filters.and_then(|filters| filters.filter.as_ref());
     let read = request.inputs.lists().chain(asked);

@@ -4,7 +4,7 @@
 
 use outset::{Error, Options, Result, Source, Stats};
 
-use super::Request;
+use super::SelectRequest;
 use crate::cli::outputs::ResultFile;
 
 /// Refuses `result`.
@@ -12,7 +12,7 @@ use crate::cli::outputs::ResultFile;
 /// # Errors
 /// [`Error::Usage`], always.
 pub(super) fn find_rows(
-    _request: Request<'_>,
+    _request: SelectRequest<'_>,
     _sources: &[Source],
     _options: &Options,
     result: &ResultFile,

@@ -17,7 +17,7 @@ use outset::{
     Error, Notice, Observer, Options, Order, Result, RowCopy, Sink, Source, Stats, machine, select,
 };
 
-use super::Request;
+use super::SelectRequest;
 use crate::cli::outputs::ResultFile;
 
 /// The name of the phase of copying.
@@ -32,7 +32,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// # Errors
 /// [`Error::Usage`] where the result cannot be rows of that file; those of the search, and of copying.
 pub(super) fn find_rows(
-    request: Request<'_>,
+    request: SelectRequest<'_>,
     sources: &[Source],
     options: &Options,
     result: &ResultFile,

@@ -2,7 +2,7 @@
 //!
 //! *Owns:* which names count, and their order. *Invariants:* the files of a directory or a pattern come in the order of
 //! their names, byte by byte, and no file that counts is left out: what cannot be looked at is an error. What exists is
-//! never a pattern. *Cost:* the names of one directory at a time, beside the list, and all of them within the memory
+//! never a pattern. *Cost:* the names of one directory at a time, besides the list, and all of them within the memory
 //! limit; a system call or two for each file.
 //!
 //! Names that begin with `.` or `_` do not count, as in Spark and Hive: they are markers such as `_SUCCESS`, check
@@ -54,7 +54,7 @@ fn add(path: PathBuf, files: &mut Names) -> Result<()> {
             continue;
         };
         let next = directory.join(name);
-        // Asked of the target of a link. A path that is gone, or is no file, is refused when it is opened.
+        // Asked of the target of a link. A path that no longer exists, or is no file, is refused when it is opened.
         if is_directory(&next)? {
             let names = names_in(&next, files)?;
             open.push((next, names));

@@ -9,7 +9,7 @@ use outset::filter::{Kind, Shape, sizing};
 use serde::Serialize;
 
 use super::report::Row;
-use super::request::Request::{self, LinesAndBits, LinesAndMemory, LinesAndRate};
+use super::request::SizeRequest::{self, LinesAndBits, LinesAndMemory, LinesAndRate};
 use crate::cli::numbers::{binary, decimal, grouped, percent, significant};
 
 const MILLION: u64 = 1_000_000;
@@ -34,13 +34,13 @@ pub(super) struct Figure {
 struct Case {
     given: &'static str,
     kind: Kind,
-    request: Request,
+    request: SizeRequest,
     hashes: Option<u32>,
     tell: fn(&Row) -> String,
 }
 
 impl Case {
-    const fn classic(given: &'static str, request: Request, tell: fn(&Row) -> String) -> Self {
+    const fn classic(given: &'static str, request: SizeRequest, tell: fn(&Row) -> String) -> Self {
         Self {
             given,
             kind: Kind::Classic,

@@ -15,7 +15,7 @@ use super::print::{json, print};
 
 pub(crate) use arguments::SizeArguments;
 use report::SizeReport;
-use request::Request;
+use request::SizeRequest;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &SizeArguments) -> Result<()> {
@@ -32,7 +32,7 @@ pub(super) fn text(arguments: &SizeArguments) -> Result<String> {
             figures::describe(&figures)
         }
     } else {
-        let report = SizeReport::new(arguments, Request::new(arguments)?);
+        let report = SizeReport::new(arguments, SizeRequest::new(arguments)?);
         if arguments.json {
             json(&report)?
         } else {

@@ -1,13 +1,13 @@
 //! The answer: a row for each kind.
 //!
 //! *Owns:* the stable names of `outset size --json`, and the table for people. *Invariants:* a
-//! predicted rate is that of the shape beside it; what a kind cannot do is said in a note.
+//! predicted rate is that of the shape in its row; what a kind cannot do is said in a note.
 
 use outset::filter::{Kind, Shape, sizing};
 use serde::Serialize;
 
 use super::arguments::SizeArguments;
-use super::request::Request;
+use super::request::SizeRequest;
 use crate::cli::numbers::{aligned, binary, decimal, grouped, percent, significant};
 
 /// The request, and the answer for each kind.
@@ -105,7 +105,7 @@ impl Row {
 
 impl SizeReport {
     /// Answers a request.
-    pub(super) fn new(arguments: &SizeArguments, request: Request) -> Self {
+    pub(super) fn new(arguments: &SizeArguments, request: SizeRequest) -> Self {
         let asked = arguments.kind();
         let kinds = Kind::ALL
             .into_iter()

@@ -15,7 +15,7 @@ const MOST_BITS: f64 = (1u64 << 63) as f64;
 
 /// The values that are given, and so the question.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Request {
+pub(super) enum SizeRequest {
     /// The size for this number of lines and this rate.
     LinesAndRate(u64, f64),
     /// The rate with this number of lines in this number of bytes.
@@ -28,7 +28,7 @@ pub(super) enum Request {
     MemoryAndBits(u64, f64),
 }
 
-impl Request {
+impl SizeRequest {
     /// Reads the question from the arguments.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ use crate::decode::compressed::borders::{FRAME_SIZE, MARKER_BYTES, block_bytes};
 use crate::decode::compressed::format::{
     CompressionFormat, HEADER_BYTES, Signature, decoder_bytes, recognise,
 };
-use crate::decode::compressed::frame::Frame;
+use crate::decode::compressed::frame::FrameDecoder;
 use crate::decode::compressed::source::CompressedSource;
 use crate::decode::compressed::{MOST_UNPLANNED_BYTES, UNPLANNED_SHARE};
 use crate::decode::stream::Filled;
@@ -54,7 +54,7 @@ pub(crate) struct Decoder<'a> {
 enum DecoderState<'a> {
     /// Before a frame, or after the last.
     Between(CompressedSource<'a>),
-    Within(Frame<'a>),
+    Within(FrameDecoder<'a>),
     /// Between the frames that are wanted and others.
     AtBorder(CompressedSource<'a>),
     /// At the end, or failed.
@@ -187,7 +187,7 @@ impl<'a> Decoder<'a> {
                     is_followed.then_some("the empty block that BGZF ends with is missing");
                 let needed_bytes = decoder_bytes(found, header);
                 let memory_bytes = self.reserve(found, is_first, needed_bytes)?;
-                let frame = Frame::new(found, source, memory_bytes);
+                let frame = FrameDecoder::new(found, source, memory_bytes);
                 let frame = frame.map_err(|error| self.failure(error, given_bytes))?;
                 self.state = DecoderState::Within(frame);
                 Ok(())

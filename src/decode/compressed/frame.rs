@@ -16,7 +16,7 @@ use crate::decode::compressed::source::CompressedSource;
 const MOST_WINDOW_LOG: u32 = 31;
 
 /// A frame that is being decoded.
-pub(super) enum Frame<'a> {
+pub(super) enum FrameDecoder<'a> {
     Gzip(Box<flate2::bufread::GzDecoder<CompressedSource<'a>>>),
     Bzip2(bzip2::bufread::BzDecoder<CompressedSource<'a>>),
     Xz(Box<lzma_rust2::XzReader<CompressedSource<'a>>>),
@@ -24,7 +24,7 @@ pub(super) enum Frame<'a> {
     Lz4(Box<lz4_flex::frame::FrameDecoder<Lz4Source<'a>>>),
 }
 
-impl<'a> Frame<'a> {
+impl<'a> FrameDecoder<'a> {
     /// Begins to decode the frame that `source` stands at, in at most `memory_bytes`.
     ///
     /// # Errors

@@ -9,7 +9,7 @@
 //!                     └─▶ Frame: the decoder of one format ──▶ chunk buffer
 //! ```
 //!
-//! The thread that reads an input decodes it, beside the workers that hash its lines. Where there are several files, or
+//! The thread that reads an input decodes it, while the workers hash its lines. Where there are several files, or
 //! one that says where its frames begin ([`borders`]), each worker decodes a piece of its own
 //! ([`crate::input::pieces`]).
 //!
@@ -74,7 +74,7 @@ pub(crate) fn signature_of(file: &File, size: u64) -> io::Result<Signature> {
     Ok(recognise(front, front.len() as u64 == size))
 }
 
-/// Reads the bytes of a file of `size` bytes from `start`, as many as `buffer` has room for; none where the file has
+/// Reads the bytes of a file of `size` bytes from `start`, until `buffer` is full; none where the file has
 /// become shorter, which the next look at it shows.
 fn bytes_at<'b>(file: &File, start: u64, size: u64, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
     let left = size.saturating_sub(start);

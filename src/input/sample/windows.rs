@@ -2,7 +2,7 @@
 //!
 //! *Owns:* where windows lie, and reading them. *Invariants:* each equal part of the bytes of all files has
 //! a window, and each window has bytes of one file; of a compressed file the beginning is decoded. *Cost:* one window
-//! of memory; one file is open at a time, at most as many as there are windows, or [`DECODED_FILES`] that are decoded.
+//! of memory; one file is open at a time, at most one for each window, or [`DECODED_FILES`] that are decoded.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};

@@ -6,7 +6,7 @@
 
 use crate::memory::buffer::PAGE;
 use crate::pass::join::split;
-use crate::pass::join::work::{Position, Work};
+use crate::pass::join::work::{JoinWork, Position};
 use crate::plan::layout::Layout;
 use crate::run::Run;
 use crate::selection::Sides;
@@ -73,7 +73,7 @@ impl Division {
 
 /// Returns the most bytes that the set of one bucket of each input takes in a worker; less where lines repeat.
 fn set_bytes(sides: &Sides, buckets: &[Bucket]) -> u64 {
-    let (lines, mean_bytes) = Work::new(sides, buckets).building_from(Position::default());
+    let (lines, mean_bytes) = JoinWork::new(sides, buckets).building_from(Position::default());
     most_set_bytes(lines, mean_bytes, 8 * sides.rule().kept().words() as u64)
 }
 

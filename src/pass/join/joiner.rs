@@ -9,7 +9,7 @@ use crate::answer::{Collector, Outbox};
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::pass::join::split::{self, SplitPlan, split};
-use crate::pass::join::work::{Position, Work};
+use crate::pass::join::work::{JoinWork, Position};
 use crate::pass::join::writing::{write, write_again};
 use crate::run::{Phase, Run};
 use crate::selection::{LineState, Sides};
@@ -34,7 +34,7 @@ pub(super) struct Share {
 }
 
 /// One worker of the join: what it needs for one bucket after the other. It lives on one thread; what
-/// workers share are the queue, the collector behind `out`, and the sweeper's channel.
+/// workers share are the queue, the collector that `out` passes lines to, and the sweeper's channel.
 pub(super) struct Joiner<'a, 's> {
     run: &'a Run<'a>,
     phase: &'a Phase<'a>,
@@ -118,7 +118,7 @@ impl<'a, 's> Joiner<'a, 's> {
     fn join(&mut self, buckets: Vec<Bucket>) -> Result<()> {
         fail_point!("join");
         self.run.interrupt().check()?;
-        let work = Work::new(self.sides, &buckets);
+        let work = JoinWork::new(self.sides, &buckets);
         if work.can_select(self.sides.rule()) {
             let is_sure = self.reset(&work, Position::default())?;
             let writes_new = is_sure && self.sides.rule().writes_new();
@@ -153,9 +153,9 @@ impl<'a, 's> Joiner<'a, 's> {
     }
 
     /// Empties the set and gives it its size before the first line, from the counts of the buckets: growing its table
-    /// would need the old one beside the new one. Returns true if it is sure to have room for all lines of the
-    /// building sides from `start` on.
-    fn reset(&mut self, work: &Work<'_>, start: Position) -> Result<bool> {
+    /// would need the old one and the new one at the same time. Returns true if it is sure to have room for all lines
+    /// of the building sides from `start` on.
+    fn reset(&mut self, work: &JoinWork<'_>, start: Position) -> Result<bool> {
         let (lines, mean_bytes) = work.building_from(start);
         self.set.reset(lines, mean_bytes)?;
         // The mean was rounded down. It counts the length before each line, so this is more than the lines have.
@@ -168,7 +168,12 @@ impl<'a, 's> Joiner<'a, 's> {
     ///
     /// Lines are counted in the order in which they were appended, which a bucket keeps: so a position means
     /// the same line in every reading.
-    fn build(&mut self, work: &Work<'_>, start: Position, writes_new: bool) -> Result<Position> {
+    fn build(
+        &mut self,
+        work: &JoinWork<'_>,
+        start: Position,
+        writes_new: bool,
+    ) -> Result<Position> {
         let mut skipped = start.line;
         for reading in start.reading..work.building {
             let end = self.insert(work, reading, skipped, writes_new)?;
@@ -184,7 +189,7 @@ impl<'a, 's> Joiner<'a, 's> {
     /// no room, or the number of lines.
     fn insert(
         &mut self,
-        work: &Work<'_>,
+        work: &JoinWork<'_>,
         reading: usize,
         start: u64,
         writes_new: bool,
@@ -219,7 +224,7 @@ impl<'a, 's> Joiner<'a, 's> {
     /// 2. Where lines are written as often as they come, or as records, the buckets that have these are read once
     ///    more, and the set only answers.
     /// 3. Else the lines are written from the set, each with what was kept of it.
-    fn probe(&mut self, work: &Work<'_>, end: Position) -> Result<()> {
+    fn probe(&mut self, work: &JoinWork<'_>, end: Position) -> Result<()> {
         let (set, out, rule) = (&mut self.set, &mut self.out, self.sides.rule());
         for reading in end.reading..work.readings.len() {
             let side = work.readings[reading].side;
@@ -267,9 +272,9 @@ impl<'a, 's> Joiner<'a, 's> {
     /// ```text
     ///  building sides   |-- piece 1 --|-- piece 2 --|-- piece 3 --|
     ///  in the set         piece 1       piece 2       piece 3        less what stands before it
-    ///  probed with        all behind    all behind    all behind
+    ///  probed with        all after     all after     all after
     /// ```
-    fn join_in_pieces(&mut self, work: &Work<'_>, mut end: Position) -> Result<()> {
+    fn join_in_pieces(&mut self, work: &JoinWork<'_>, mut end: Position) -> Result<()> {
         let mut start = Position::default();
         loop {
             if end == start {
@@ -288,7 +293,7 @@ impl<'a, 's> Joiner<'a, 's> {
 
     /// Takes out of the set what a piece before `start` had: a line that comes in two pieces would be written
     /// twice.
-    fn exclude_before(&mut self, work: &Work<'_>, start: Position) -> Result<()> {
+    fn exclude_before(&mut self, work: &JoinWork<'_>, start: Position) -> Result<()> {
         let set = &mut self.set;
         for reading in 0..=start.reading {
             let mut left = if reading < start.reading {
@@ -316,7 +321,7 @@ impl<'a, 's> Joiner<'a, 's> {
     /// # Errors
     /// [`Error::Memory`] if one did not. [`LineSet::has_room_for`] rules that out; if it happened, the bucket could
     /// not be split, because what is written cannot be taken back.
-    fn check_whole(&self, work: &Work<'_>, end: Position) -> Result<()> {
+    fn check_whole(&self, work: &JoinWork<'_>, end: Position) -> Result<()> {
         if end == work.end() {
             Ok(())
         } else {

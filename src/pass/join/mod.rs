@@ -85,7 +85,7 @@ use crate::sys::threads;
 const SWEEP_AHEAD: usize = 64;
 
 /// Joins stores of buckets, one store per input in the same order of buckets, and writes the lines that the
-/// rule of `sides` selects. The buckets are gone afterwards.
+/// rule of `sides` selects. The buckets are removed afterwards.
 ///
 /// # Errors
 /// The first failure of any worker.

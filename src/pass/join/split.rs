@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::hash::MAX_LEVELS;
 use crate::memory::budget::{MemoryBudget, Reservation};
 use crate::memory::buffer::PAGE;
-use crate::pass::join::work::{Position, Work};
+use crate::pass::join::work::{JoinWork, Position};
 use crate::pass::spill::ToBuckets;
 use crate::plan::layout::BUCKET_BYTES;
 use crate::run::Run;
@@ -26,7 +26,7 @@ use crate::spill::rules::FillRules;
 const WITNESSES: usize = 4096;
 /// The most threads that write the blocks of a split for one joiner, while the joiner reads and scatters.
 pub(super) const MOST_WRITERS: usize = 4;
-/// Blocks beside one for each part: the pool's spare ones, and those that are written.
+/// Blocks besides one for each part: the pool's spare ones, and those that are written.
 const BESIDE_PARTS: u64 = 2 + MOST_WRITERS as u64;
 /// The smallest block that a split writes.
 const LEAST_BLOCK: u64 = 16 << 10;
@@ -51,7 +51,7 @@ pub(super) fn plan(
     run: &Run<'_>,
     set: &LineSet,
     budget: &MemoryBudget,
-    work: &Work<'_>,
+    work: &JoinWork<'_>,
     end: Position,
 ) -> Option<SplitPlan> {
     let (inputs, (fitting, lines)) = (work.buckets().len(), work.lines_before(end));

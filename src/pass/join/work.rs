@@ -1,6 +1,6 @@
 //! One bucket of every input, and the order in which a worker goes through them.
 //!
-//! *Owns:* [`Work`], made anew for each group of buckets. *Invariants:* the building sides come first, and a
+//! *Owns:* [`JoinWork`], made anew for each group of buckets. *Invariants:* the building sides come first, and a
 //! [`Position`] means the same line in every reading. *Cost:* a few words for each side.
 
 use crate::selection::{Rule, SideReading, Sides};
@@ -14,7 +14,7 @@ use crate::spill::bucket::Bucket;
 /// ```
 ///
 /// An input that the caller gave as several sides has one bucket and several readings.
-pub(super) struct Work<'b> {
+pub(super) struct JoinWork<'b> {
     /// One bucket for each input, in the order of the inputs.
     buckets: &'b [Bucket],
     /// All readings, in the order in which they are made.
@@ -42,7 +42,7 @@ pub(super) struct Position {
     pub(super) line: u64,
 }
 
-impl<'b> Work<'b> {
+impl<'b> JoinWork<'b> {
     pub(super) fn new(sides: &Sides, buckets: &'b [Bucket]) -> Self {
         let readings = sides.readings_by_size(|input| buckets[input].record_bytes);
         let rule = sides.rule();

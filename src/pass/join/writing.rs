@@ -10,7 +10,7 @@ use crate::batch::Batch;
 use crate::error::Result;
 use crate::selection::{LineState, Rule};
 
-/// Writes a line behind its label, as often as `times` says.
+/// Writes a label and its line, as often as `times` says.
 pub(crate) fn write(
     rule: &Rule,
     line: &[u8],

@@ -20,7 +20,7 @@ const BLOOM_BITS_PER_KEY: f64 = 32.0;
 const BLOOM_BITS_STEP: f64 = 8.0;
 /// Both filters of a chain of `bloom`, as a multiple of the first.
 const BLOOM_FILTERS: f64 = 1.4;
-/// The fraction of the memory for blocks beside the filters of `bloom`, which spills only the last input.
+/// The fraction of the memory that blocks get in addition to the filters of `bloom`, which spills only the last input.
 pub(in crate::plan) const BLOOM_POOL_SHARE: u64 = 128;
 /// The fraction of the room for filters that the second filter of a chain has.
 const CHAIN_SHARE: u64 = 4;

@@ -25,7 +25,7 @@ const LEAST_SAVED: f64 = 0.25;
 /// Buckets are laid out for this multiple of the different lines: there are more than a sample shows where lines
 /// are unequally frequent, and a bucket that is too large costs another writing and reading.
 const BUCKET_HEADROOM: u64 = 3;
-/// The fraction of the memory for buffers that blocks get beside a duplicate cache.
+/// The fraction of the memory for buffers that blocks get if there is a duplicate cache.
 const POOL_SHARE: u64 = 8;
 
 /// Gives a duplicate cache memory in `layout`, that of `partition`, if that pays. Returns how many bytes are spilled.

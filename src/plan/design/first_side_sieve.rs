@@ -16,7 +16,7 @@ use crate::plan::sizes::SizedJob;
 use crate::plan::steps::List;
 use crate::plan::{FilterPlan, SIEVE_BITS_PER_KEY, Strategy};
 
-/// The part of the memory beside reading that the filter of the first input's survivors may have.
+/// The part that the filter of the first input's survivors may have of the memory that reading leaves.
 const SECOND_SHARE: u64 = 8;
 /// The part that the filter of the others may have: blocks need the rest.
 const FIRST_SHARE: u64 = 2;

@@ -119,7 +119,7 @@ fn bitmaps(sized: &SizedJob) -> Option<u64> {
 ///
 /// They cost another reading of the smallest input. That pays where the input is in the page cache and a set
 /// of all of it would be far larger than the processor's caches. `needed` is what the run takes in bytes
-/// beside the filters; they must fit beside it, because the design does not count on a smaller set.
+/// together with the filters; they must fit together with it, because the design does not count on a smaller set.
 fn set_filters(
     sized: &SizedJob,
     needed: u64,

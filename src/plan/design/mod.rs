@@ -11,12 +11,12 @@
 //! ```text
 //!             reads the inputs   spills           also reads
 //! memory      A + B                               A again, with filters
-//! partition   A + B              A + B            (A + b B where A is small beside B)
+//! partition   A + B              A + B            (A + b B where A is small compared with B)
 //! sieve       2A + B             a A + b B        b B, where the second filter is built from it
 //! bloom       A + B              b B              a stored filter
 //! ```
 //!
-//! Who gets which part of the memory beside reading (`layout` draws the whole):
+//! Who gets which part of the memory that reading leaves (`layout` draws the whole):
 //!
 //! ```text
 //!             set or filters                           blocks                          join
@@ -217,9 +217,9 @@ pub(in crate::plan) fn give_rest_to_pool(layout: &mut Layout, filters: u64, job:
 }
 
 /// Counts the blocks that the pool may have where buckets are planned for what survives, whose sets have `set_bytes`.
-/// As many as fit beside `filters` bytes of filters and leave each worker of the join its set and its read buffers,
-/// and one of them a line as long as the longest that a scan accepts; but no fewer than the pool has, which the
-/// buckets were planned for. With more blocks, every bucket would have to be split.
+/// As many as fit together with `filters` bytes of filters and leave each worker of the join its set and its read
+/// buffers, and one of them a line as long as the longest that a scan accepts; but no fewer than the pool has, which
+/// the buckets were planned for. With more blocks, every bucket would have to be split.
 pub(in crate::plan) fn most_blocks(
     layout: &Layout,
     filters: u64,
@@ -247,7 +247,7 @@ pub(in crate::plan) fn most_blocks(
 /// they leave more. Each of two filters is rounded up to a page.
 ///
 /// # Errors
-/// [`Error::MemoryPlan`] when not even the smallest blocks fit beside them.
+/// [`Error::MemoryPlan`] when not even the smallest blocks fit together with them.
 pub(in crate::plan) fn fit_pool(
     layout: &mut Layout,
     filter_bytes: u64,

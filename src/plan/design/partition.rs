@@ -46,9 +46,9 @@ pub(in crate::plan) fn partition_layout(
     Ok(layout)
 }
 
-/// Designs `partition`: all inputs into buckets; the others through a filter of the first where that is small beside
-/// them. Everything that is spilled is written once and read once: moved = A + B + 2 (A + b B), with b = 1 without a
-/// filter. Where most lines come again, less: see [`duplicate_cache`].
+/// Designs `partition`: all inputs into buckets; the others through a filter of the first where that is small compared
+/// with them. Everything that is spilled is written once and read once: moved = A + B + 2 (A + b B), with b = 1
+/// without a filter. Where most lines come again, less: see [`duplicate_cache`].
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
@@ -69,9 +69,9 @@ pub(crate) fn partition(sized: &SizedJob) -> Result<Design, Error> {
     Ok(design.priced(sized))
 }
 
-/// Plans the filter of a first input that is small beside the others, or may be: beside a pipe, whose size is
-/// unknown. It is fed while that input is spilled, so it costs no reading. `None` where it would have too few bits in
-/// its sixteenth of the memory.
+/// Plans the filter of a first input that is small compared with the others, or may be: compared with a pipe, whose
+/// size is unknown. It is fed while that input is spilled, so it costs no reading. `None` where it would have too few
+/// bits in its sixteenth of the memory.
 fn lopsided_filter(sized: &SizedJob, layout: &Layout) -> Option<FilterPlan> {
     let (job, sizes) = (&sized.job, &sized.sizes);
     let has_unknown = job.inputs.iter().any(|shape| shape.bytes.is_none());

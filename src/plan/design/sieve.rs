@@ -12,7 +12,7 @@ use crate::plan::{SIEVE_BITS_PER_KEY, Strategy};
 
 /// Both filters of a sieve, as a multiple of the first: the second is of a tenth of the lines, with slack.
 const SIEVE_FILTERS: f64 = 1.2;
-/// Blocks have at least this fraction of the memory for buffers beside the filters of a sieve.
+/// Blocks have at least this fraction of the memory for buffers, next to the filters of a sieve.
 const SIEVE_POOL_SHARE: u64 = 16;
 
 /// Designs `sieve`: each input through a filter of the one before it; the first again at the end.

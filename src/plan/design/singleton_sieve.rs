@@ -31,7 +31,7 @@ use crate::plan::sizes::SizedJob;
 use crate::plan::steps::List;
 use crate::plan::{FilterPlan, Plan, SIEVE_BITS_PER_KEY, Strategy};
 
-/// The part of the memory beside reading that the second filter may have. Blocks need the rest.
+/// The part that the second filter may have of the memory that reading leaves. Blocks need the rest.
 const SECOND_SHARE: u64 = 4;
 /// The mean rate of a filter that is asked while it fills up, as a share of its last rate.
 const MEAN_RATE: f64 = 1.0 / 3.0;
@@ -85,7 +85,7 @@ pub(in crate::plan) fn refuse_pipes(sized: &SizedJob, read_twice: &[usize]) -> R
     ))
 }
 
-/// Makes the layout for spilling and joining lines that are `survivors` at most, beside a second filter of
+/// Makes the layout for spilling and joining lines that are `survivors` at most, together with a second filter of
 /// `filter_bytes`.
 fn layout_for(
     sized: &SizedJob,

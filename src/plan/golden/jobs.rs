@@ -35,7 +35,7 @@ fn cached(lines: u64) -> InputShape {
     }
 }
 
-/// Makes an input that is compressed with zstd, in as many pieces.
+/// Makes an input that is compressed with zstd, in this number of pieces.
 fn compressed(lines: u64, pieces: u64) -> InputShape {
     InputShape {
         decoding: Some(Decoding {
@@ -64,7 +64,7 @@ const PIPE: InputShape = InputShape {
     key_bytes: None,
 };
 
-/// Lists inputs from nothing to twenty times the canonical case, beside limits from the least on.
+/// Lists inputs from nothing to twenty times the canonical case, with limits from the least on.
 pub(in crate::plan) fn sizes() -> Vec<(String, Job)> {
     let mut jobs = Vec::new();
     for (name, memory_bytes) in [

@@ -1,6 +1,6 @@
 //! Plans as they were last reviewed.
 //!
-//! *Owns:* the text of many plans, in `plans.txt`. The formulas behind a plan decide about time and
+//! *Owns:* the text of many plans, in `plans.txt`. The formulas of a plan decide about time and
 //! memory, and few of their numbers follow from a promise. The others are recorded here, so that no change
 //! of a plan goes unnoticed. `OUTSET_RENEW_PLANS=1` rewrites the file; review its diff together with the
 //! change that caused it.

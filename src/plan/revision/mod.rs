@@ -8,7 +8,7 @@
 //! more than the limit, for any number of inputs. Without a better layout there is none, and the first one
 //! stays. A revision never needs temporary disk that is not there.
 //!
-//! *Cost:* a few microseconds, beside the sample that `pass/survivor_sample.rs` reads.
+//! *Cost:* a few microseconds, besides the sample that `pass/survivor_sample.rs` reads.
 //!
 //! The first plan has to assume how many lines survive a filter. Where far more do, their buckets would
 //! not fit, and each would be written and read once more. Where lines repeat, the different ones may fit as
@@ -71,7 +71,7 @@ impl SurvivorSample {
     /// vain, rather than dropped in error.
     fn distinct(&self, passing: u64) -> f64 {
         let (seen, different) = (self.passed as f64, self.passed_distinct as f64);
-        // D (1 - e^(-s/D)), right to the last digits where s is small beside D.
+        // D (1 - e^(-s/D)), right to the last digits where s is small compared with D.
         let shown = |all: f64| -all * (-seen / all).exp_m1();
         let (mut low, mut high) = (different.max(1.0), passing as f64);
         if high <= low || shown(high) <= different {
@@ -102,9 +102,9 @@ pub(crate) struct Revision {
 
 impl Plan {
     /// Plans the filter of survivors for a run that keeps these in a set: where the `distinct` different lines of the
-    /// first input's `keys` lines, and what passes their filter by mistake, fit as a set beside both filters. The
-    /// plan knew the lines of the input only from a sample. `None` where they do not fit, or where the caller asked
-    /// for a strategy. `filter_bytes` and `filter_fpr` are those of the first filter.
+    /// first input's `keys` lines, and what passes their filter by mistake, fit as a set together with both filters.
+    /// The plan knew the lines of the input only from a sample. `None` where they do not fit, or where the caller
+    /// asked for a strategy. `filter_bytes` and `filter_fpr` are those of the first filter.
     pub(crate) fn set_beside_filters(
         &self,
         distinct: f64,

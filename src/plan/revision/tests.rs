@@ -204,7 +204,7 @@ fn h11_filters_that_keep_hardly_anything_out_are_dropped() {
 
 #[test]
 fn h11_a_sieve_whose_survivors_are_few_stays_one_if_their_buckets_must_be_split() {
-    // Of long lines the buckets for a third do not fit beside the filter.
+    // Of long lines the buckets for a third do not fit together with the filter.
     let long = InputShape {
         bytes: Some(5_000_000 * 200),
         ..lines(5_000_000)

@@ -19,7 +19,7 @@
 //!    addresses    collect k > s0 · tell 0 of s0
 //! ```
 //!
-//! The order of an answer is one more step behind each.
+//! The order of an answer is one more step after each.
 
 use super::step::{At, Lets, Question, Seen, Slot, Step, Through};
 use crate::selection::{Order, SideReading, Sides};
@@ -44,7 +44,7 @@ pub(crate) enum List {
     New,
     /// A set in memory.
     Set,
-    /// A set in memory, behind filters.
+    /// A set in memory, after filters.
     PrefilteredSet,
     /// Bitmaps of addresses.
     Bitmaps,
@@ -256,7 +256,7 @@ fn built_or_marked(at: At, side: u32, builds: bool) -> Step {
     }
 }
 
-/// Lists the steps where the set is of the sides behind the first (of an intersection, of one of them).
+/// Lists the steps where the set is of the sides after the first (of an intersection, of one of them).
 fn looked_up(sides: &Sides) -> Vec<Step> {
     let rule = sides.rule();
     let (first, others) = first_and_others(sides);

@@ -1,7 +1,7 @@
 //! The work of a run, in order, as data.
 //!
 //! *Owns:* [`Step`]: one pass of a run with what it reads, asks, fills and leaves ([`step`]); and the list of each
-//! strategy ([`lists`]). *Invariants:* a filter is complete before it is asked: no step that fills it comes behind one
+//! strategy ([`lists`]). *Invariants:* a filter is complete before it is asked: no step that fills it comes after one
 //! that asks it. Every store that is filled is joined, once. At most two filters are in memory at a time. A test checks
 //! all lists. *Cost:* 32 bytes a step.
 //!
@@ -15,7 +15,7 @@
 //!                                                     └─ s1 ───────────────────────────────────────┘
 //! ```
 //!
-//! A filter is made where it is named first, and dropped behind the last step that names it. So nobody has to say when:
+//! A filter is made where it is named first, and dropped after the last step that names it. So nobody has to say when:
 //! the list does.
 
 pub(in crate::plan) mod lists;

@@ -81,7 +81,7 @@ mod tests {
     fn a_filter_counts_from_the_step_that_fills_it_to_the_last_that_asks_it() {
         let sides = |inputs| Sides::common(inputs, Order::Any);
         let peak_of = |list: List, inputs| peak(&list.steps(inputs, &sides(inputs)), &HELD);
-        // The first filter is gone before there are blocks, if there is another one to ask.
+        // The first filter is dropped before there are blocks, if there is another one to ask.
         let chain = List::Chain { has_stored: false };
         assert_eq!(peak_of(chain, 2), 1011);
         assert_eq!(peak_of(chain, 3), 1101);

@@ -14,7 +14,7 @@ pub(crate) struct Slot(pub(crate) u32);
 impl Slot {
     /// The filter that is built first, or stored.
     pub(crate) const FIRST: Self = Self(0);
-    /// The one behind it.
+    /// The one after it.
     pub(crate) const SECOND: Self = Self(1);
 }
 
@@ -251,14 +251,14 @@ impl Lives {
         lives
     }
 
-    /// Returns true if none of the steps behind the first `done` fills the filter: it is complete.
+    /// Returns true if none of the steps after the first `done` fills the filter: it is complete.
     pub(crate) fn is_complete(&self, slot: Slot, done: usize) -> bool {
         self.filled
             .get(slot.0 as usize)
             .is_none_or(|&last| last as usize <= done)
     }
 
-    /// Returns true if none of the steps behind the first `done` names the filter: its memory is free.
+    /// Returns true if none of the steps after the first `done` names the filter: its memory is free.
     pub(crate) fn is_over(&self, slot: Slot, done: usize) -> bool {
         self.named
             .get(slot.0 as usize)

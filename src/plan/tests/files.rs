@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Plans a partition of two inputs of `count` lines in a gibibyte, into as many buckets as are asked for.
+/// Plans a partition of two inputs of `count` lines in a gibibyte, into the number of buckets that is asked for.
 fn partition(count: u64, buckets: Option<u32>) -> Plan {
     let job = Job {
         buckets,

@@ -197,7 +197,7 @@ fn a_rate_that_is_just_reached_is_accepted() {
     );
 }
 
-/// Returns the size of as many lines of 64 bytes.
+/// Returns the size of this number of lines of 64 bytes.
 fn lines_extent(lines: u64) -> crate::plan::job::DataSize {
     let bytes = lines * 64;
     crate::plan::job::DataSize { bytes, lines }

@@ -15,7 +15,7 @@
 use crate::decode::stream::Filled;
 use crate::error::Result;
 use crate::input::byte_reader::ByteReader;
-use crate::lines::quotes::{Field, Marks, Walk};
+use crate::lines::quotes::{Field, QuoteMarks, Walk};
 use crate::memory::buffer::PAGE;
 use crate::temp::copy::{Copy, CopyReader};
 use crate::temp::space::TempSpace;
@@ -62,7 +62,7 @@ impl<'a> Lookahead<'a> {
         reader: &mut ByteReader<'a>,
         mut walk: Walk,
         bytes: &[u8],
-        marks: Marks,
+        marks: QuoteMarks,
         window: &mut [u8],
     ) -> Result<bool> {
         let front = PAGE as usize;

@@ -162,7 +162,7 @@ impl Rule {
         }
     }
 
-    /// Returns true if occurrences behind the first of each line go elsewhere.
+    /// Returns true if occurrences after the first of each line go elsewhere.
     fn drops_rest(&self) -> bool {
         self.selection.occurrences == Occurrences::OnceAndRest
     }

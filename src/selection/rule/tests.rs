@@ -1,4 +1,4 @@
-//! Rules beside what they select.
+//! Rules compared with what they select.
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
@@ -219,7 +219,7 @@ fn lines_are_written_when_they_are_new_only_where_each_is_selected_once_with_not
     }
     let repeats = Rule::new(Selection::intersection().with_repeats(), 1).unwrap();
     assert!(!repeats.writes_new());
-    // What is wanted beside the line is known when all were read.
+    // What is wanted besides the line is known when all were read.
     for more in [
         Selection::union().ordered(Order::Input),
         Selection::union().with_duplicates(),

@@ -290,7 +290,7 @@ fn a_set_that_says_it_has_room_is_never_full_whatever_it_held_before() {
     for (bytes, kept) in budgets.zip([StateLayout::ROW, ordinal].into_iter().cycle()) {
         let budget = MemoryBudget::new(bytes, 0);
         let mut set = LineSet::new(&budget, hasher, kept).unwrap();
-        // Many short lines leave a large table behind, and a few long ones a large arena.
+        // Many short lines leave a large table, and a few long ones a large arena.
         for (count, length) in [
             (9000, 5),
             (300, 601),

@@ -176,7 +176,7 @@ fn remove_unmarked(path: &Path) -> Option<()> {
     // Without locks there are no marks, and empty directories may be those of live runs.
     flock(&directory, FlockOperation::NonBlockingLockExclusive).ok()?;
     names(&directory, |name| name.to_bytes() == UNLOCKED.as_bytes())?;
-    // Held until the directory is gone, so that a living maker cannot lock the file in between.
+    // Held until the directory is removed, so that a living maker cannot lock the file in between.
     let _lock = match lock_in(&directory, UNLOCKED.as_bytes()) {
         Some(lock) => {
             unlinkat(&directory, UNLOCKED, AtFlags::empty()).ok()?;

@@ -66,7 +66,7 @@ pub(crate) struct TempSpace {
     used: AtomicU64,
     /// The most that `used` has been.
     peak: AtomicU64,
-    /// Bytes written since the start, also those whose files are gone.
+    /// Bytes written since the start, also those whose files were removed.
     written: AtomicU64,
     /// Bytes read since the start, padding and holes included.
     read: AtomicU64,
@@ -192,7 +192,7 @@ impl TempSpace {
         self.write_block(file, offset, bytes, bytes.len() as u64)
     }
 
-    /// Works as [`TempSpace::write`], for a block that ends before the next one may begin, `block_bytes` behind it.
+    /// Works as [`TempSpace::write`], for a block that ends before the next one may begin, `block_bytes` after it.
     /// The hole between them belongs to the block: it is read from the same file.
     ///
     /// # Errors
@@ -330,7 +330,7 @@ impl TempSpace {
 
     /// Removes the bucket files of an attempt that failed, and gives their space back: everything but what
     /// [`TempSpace::retain`] has counted. The engine calls it between two attempts, when all threads of the
-    /// first are gone.
+    /// first have ended.
     pub(crate) fn remove_buckets(&self) {
         let label = BUCKET_LABEL.as_bytes();
         self.directories

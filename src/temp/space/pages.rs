@@ -126,7 +126,7 @@ impl TempSpace {
         if !file.has_parts() {
             return handle.read_exact_at(part, offset);
         }
-        // Where the next block is in another directory, nothing in this one need be behind the last bytes of a
+        // Where the next block is in another directory, nothing in this one need follow the last bytes of a
         // block. What is missing of the block itself does not agree with its checksum. Only at the end of
         // a file a read stops within a page.
         let mut filled = 0;

@@ -2,7 +2,7 @@
 //!
 //! *Owns:* nothing. Each type here holds the engine's own and calls it the way a pass does: in
 //! batches of the engine's size, with its prefetches and its locks. *Invariants:* no code under
-//! test is repeated here. There is no promise about this module: it is behind a feature that is off
+//! test is repeated here. There is no promise about this module: it needs a feature that is off
 //! by default, and changes whenever the engine does. *Cost:* that of the calls.
 
 mod spilled;

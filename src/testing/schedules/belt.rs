@@ -13,7 +13,7 @@ use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::model::Time;
 use crate::sys::threads::{Workers, no_thread};
 
-/// More than twice as many as there are buffers: a lost buffer is missed.
+/// More than twice the number of buffers: a lost buffer is missed.
 const ITEMS: usize = 8;
 const BUFFERS: usize = 3;
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use parking_lot::Mutex;
 
-use super::{Size, Store, explore, numbers_in, temp_directory};
+use super::{FilledStore, Size, explore, numbers_in, temp_directory};
 use crate::memory::budget::MemoryBudget;
 use crate::spill::bucket::Bucket;
 use crate::spill::loads::{self, LoadQueue};
@@ -16,7 +16,7 @@ use crate::sys::threads::Workers;
 const LINES: Range<usize> = 0..30;
 
 /// Reads `buckets`, each once by one of two readers; each reader gives a reading up before each, if `gives_up`.
-fn read_all(store: &Store, buckets: &[Bucket], gives_up: bool) -> Vec<usize> {
+fn read_all(store: &FilledStore, buckets: &[Bucket], gives_up: bool) -> Vec<usize> {
     let queue = Mutex::new(buckets.iter().collect::<Vec<_>>());
     let found = Mutex::new(Vec::new());
     let failure = FirstFailure::default();
@@ -47,7 +47,7 @@ fn read_all(store: &Store, buckets: &[Bucket], gives_up: bool) -> Vec<usize> {
 }
 
 fn check(size: &Size, gives_up: bool) {
-    let store = Store::new(size);
+    let store = FilledStore::new(size);
     let buckets = store.fill(&LINES).unwrap();
     let (taken, claims, _) = store.pool.counts();
     let held: usize = buckets.iter().map(|bucket| bucket.held.len()).sum();

@@ -1,8 +1,8 @@
-//! The files of buckets: they go when they were read, and nobody reads one that is gone.
+//! The files of buckets: they are removed when they were read, and nobody reads one that was removed.
 
 use parking_lot::Mutex;
 
-use super::{Size, Store, explore, numbers_in, temp_directory};
+use super::{FilledStore, Size, explore, numbers_in, temp_directory};
 use crate::memory::budget::MemoryBudget;
 use crate::spill::bucket::Bucket;
 use crate::spill::loads::{self, LoadQueue};
@@ -46,7 +46,7 @@ fn join(
 }
 
 fn join_and_sweep(size: &Size) {
-    let store = &Store::new(size);
+    let store = &FilledStore::new(size);
     let (first, second) = (store.fill(&(0..18)).unwrap(), store.fill(&(9..27)).unwrap());
     assert!(store.files() > size.buckets as usize, "too few to remove");
     let queue = &Mutex::new(first.into_iter().zip(second).collect::<Vec<_>>());

@@ -100,7 +100,7 @@ struct Size {
     parent: PathBuf,
     buckets: u32,
     pool_blocks: u64,
-    /// Blocks that the memory has room for; as many as the pool has, in a run that plans well.
+    /// Blocks that the memory has room for: those of the pool, in a run that plans well.
     memory_blocks: u64,
     /// The cap on temporary disk.
     disk_bytes: u64,
@@ -121,7 +121,7 @@ impl Size {
 }
 
 /// A store of buckets that two workers fill and two writers write.
-struct Store {
+struct FilledStore {
     size: Size,
     budget: MemoryBudget,
     hasher: LineHasher,
@@ -132,7 +132,7 @@ struct Store {
     interrupt: Interrupt,
 }
 
-impl Store {
+impl FilledStore {
     fn new(size: &Size) -> Self {
         let budget = MemoryBudget::new(size.memory_blocks * BLOCK, 0);
         let (quota, interrupt) = (Quota::new(size.disk_bytes), Interrupt::new());

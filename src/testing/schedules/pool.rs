@@ -15,7 +15,7 @@ use crate::sys::sync::model::Time;
 use crate::sys::sync::thread;
 use crate::sys::threads;
 
-/// A pool and what is known of its blocks beside it.
+/// A pool and what is known of its blocks besides.
 struct Watched {
     pool: BlockPool,
     capacity: u64,
@@ -26,7 +26,7 @@ struct Watched {
 
 impl Watched {
     fn new(capacity: u64) -> Self {
-        // Memory for as many blocks and no more: one too many is refused.
+        // Memory for these blocks and no more: one too many is refused.
         let budget = MemoryBudget::new(capacity * BLOCK, 0);
         Self {
             pool: BlockPool::new(&budget, BLOCK, capacity, IN_FLIGHT),

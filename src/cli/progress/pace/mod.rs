@@ -126,7 +126,7 @@ impl Pace {
         });
     }
 
-    /// Notes that the phase has gone through `done` bytes by `now`. Called at least a few times a second, also when
+    /// Notes that the phase has processed `done` bytes by `now`. Called at least a few times a second, also when
     /// nothing moves.
     pub(super) fn sample(&mut self, done: u64, now: f64) {
         let Some(current) = &mut self.current else {

@@ -17,7 +17,7 @@ pub(super) const MIDDLE: f64 = 0.36 * TEXT;
 /// No shortened text has fewer characters: less would say nothing.
 const LEAST: usize = 6;
 
-/// The width of narrow characters, beside the size of text.
+/// The width of narrow characters, as a share of the size of text.
 const NARROWEST: f64 = 0.42;
 
 /// From where a text goes.

@@ -20,7 +20,7 @@ pub(crate) use crossbeam_channel::{
 use super::lock::{Condvar, Mutex, MutexGuard};
 
 /// The state that both ends share.
-struct Shared<T> {
+struct SharedChannel<T> {
     state: Mutex<ChannelState<T>>,
     /// Notified whenever a message comes or goes, and when an end is dropped.
     changed: Condvar,
@@ -37,7 +37,7 @@ struct ChannelState<T> {
     receivers: usize,
 }
 
-impl<T> Shared<T> {
+impl<T> SharedChannel<T> {
     /// Waits for a change, or for the limit if there is one; returns true if the time ran out.
     fn wait(&self, state: &mut MutexGuard<'_, ChannelState<T>>, limit: Option<Duration>) -> bool {
         match limit {
@@ -60,7 +60,7 @@ pub(crate) fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
         senders: 1,
         receivers: 1,
     };
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(SharedChannel {
         state: Mutex::new(state),
         changed: Condvar::new(),
     });
@@ -74,7 +74,7 @@ pub(crate) fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
 
 /// The end that messages go into. Clones count: when the last one is dropped, receivers learn that no message
 /// will come.
-pub(crate) struct Sender<T>(Arc<Shared<T>>);
+pub(crate) struct Sender<T>(Arc<SharedChannel<T>>);
 
 impl<T> Sender<T> {
     pub(crate) fn send(&self, message: T) -> Result<(), SendError<T>> {
@@ -136,7 +136,7 @@ impl<T> fmt::Debug for Sender<T> {
 }
 
 /// The end that messages come out of. Each message goes to one of the clones.
-pub(crate) struct Receiver<T>(Arc<Shared<T>>);
+pub(crate) struct Receiver<T>(Arc<SharedChannel<T>>);
 
 impl<T> Receiver<T> {
     /// Returns true if all messages were taken.
