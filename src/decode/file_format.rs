@@ -25,8 +25,8 @@ pub(crate) enum FileFormat {
 }
 
 impl FileFormat {
-    /// Recognises the format of a file of `size` bytes that belongs to the input with `number`, from 1. Messages call it
-    /// `name`.
+    /// Recognises the format of a file of `size` bytes that belongs to the input with `number`, from 1. Messages call
+    /// it `name`.
     ///
     /// # Errors
     /// Where it cannot be read; as [`Table::open`].

@@ -93,7 +93,7 @@ impl Done {
         match step {
             Step::Spill { at, .. } => assert!(spilled.insert(*at) && !*has_joined, "{step_name}"),
             Step::Refilter { of, .. } => {
-                assert!(spilled.contains(of) && !*has_joined, "{step_name}")
+                assert!(spilled.contains(of) && !*has_joined, "{step_name}");
             }
             Step::Join { is_distinct } => {
                 assert!(!*has_joined && !spilled.is_empty(), "{step_name}");
