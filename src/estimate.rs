@@ -126,9 +126,10 @@ impl Estimate {
 /// Any [`Error`]; [`Error::MemoryPlan`] tells what limit would do.
 pub fn estimate(inputs: &[Source], options: &Options) -> Result<Estimate> {
     if inputs.len() < 2 {
-        return Err(Error::usage(
-            format!("files: {} given", inputs.len()),
-            "give two or more files",
+        return Err(Error::number_of_files(
+            "estimate",
+            inputs.len(),
+            "give two or more",
         ));
     }
     let inputs = Input::open_all(inputs, options.opening())?;
