@@ -50,13 +50,13 @@ pub struct Estimate {
     pub sample_lines: u64,
     /// The inputs, in the order given, each file once.
     pub inputs: Vec<InputEstimate>,
-    /// Different lines that every input has.
+    /// The number of distinct lines that every input has.
     pub common: Bounds,
-    /// Different lines that any input has.
+    /// The number of distinct lines that at least one input has.
     pub any: Bounds,
-    /// The common ones as a share of these (Jaccard); 0 where there are none.
+    /// The share of `common` in `any` (the Jaccard index); 0 if `any` is 0.
     pub jaccard: Bounds,
-    /// Lines of the samples that turned out common.
+    /// The number of lines of the samples that all inputs have.
     pub common_seen: u64,
     /// Memory of the process.
     pub memory: MemoryStats,
@@ -126,9 +126,10 @@ impl Estimate {
 /// Any [`Error`]; [`Error::MemoryPlan`] tells what limit would do.
 pub fn estimate(inputs: &[Source], options: &Options) -> Result<Estimate> {
     if inputs.len() < 2 {
-        return Err(Error::usage(
-            format!("files: {} given", inputs.len()),
-            "give two or more files",
+        return Err(Error::number_of_files(
+            "estimate",
+            inputs.len(),
+            "give two or more",
         ));
     }
     let inputs = Input::open_all(inputs, options.opening())?;

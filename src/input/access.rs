@@ -59,7 +59,7 @@ impl Access {
         }
     }
 
-    /// Reads `copy` from now on, which has what the stream had.
+    /// Reads from now on `copy`, which has the content of the stream.
     pub(super) fn copied_to(self, copy: Parts) -> Self {
         Self {
             bytes: Bytes::Parts(copy),

@@ -265,19 +265,19 @@ pub(super) fn explained(error: Error, foreign: Option<Foreign>) -> Error {
     }
 }
 
-/// The kinds of foreign data that an input was found to have.
+/// The kinds of foreign data that were found in an input and told to the user.
 #[derive(Debug)]
 pub(super) struct Told(AtomicU32);
 
 impl Default for Told {
-    /// Tells nothing until somebody is to hear of it.
+    /// Treats every kind as told, until [`Told::arm`].
     fn default() -> Self {
         Self(AtomicU32::new(u32::MAX))
     }
 }
 
 impl Told {
-    /// Lets the next of each kind be told.
+    /// Forgets what was told, so that the next finding of each kind is told.
     pub(super) fn arm(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
@@ -288,12 +288,12 @@ impl Told {
         self.0.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
-    /// Returns true if anything may be told.
+    /// Returns true if [`Told::arm`] was called.
     pub(super) fn is_armed(&self) -> bool {
         self.0.load(Ordering::Relaxed) != u32::MAX
     }
 
-    /// Returns true if somebody is to hear of it, and nothing was told.
+    /// Returns true if [`Told::arm`] was called and nothing was told since.
     pub(super) fn is_silent(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }

@@ -67,7 +67,8 @@ impl Rule {
         if sides > room {
             return usage(
                 format!(
-                    "files: {sides} given, but this operation and its options take at most {room}"
+                    "{}: {sides} files given, but with these options it takes at most {room}",
+                    selection.name()
                 ),
                 "give files that belong together as one side with `Files`, or as a list with `Listing`",
             );

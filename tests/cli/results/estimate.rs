@@ -176,7 +176,9 @@ fn it_keeps_to_a_small_memory_limit() {
 #[test]
 fn what_cannot_be_done_is_refused() {
     let sandbox = Sandbox::with(b"a\n", b"b\n");
-    sandbox.run("estimate a").fails(2, &["files: 1 given"]);
+    sandbox
+        .run("estimate a")
+        .fails(2, &["estimate: one file given: give two or more"]);
     sandbox.run("estimate").fails(2, &["usage"]);
     sandbox.run("estimate a absent").fails(3, &["absent: "]);
     sandbox.run("estimate - -").fails(2, &["-: "]);
