@@ -281,6 +281,16 @@ impl Error {
         }
     }
 
+    /// Refuses the number of files that `command` was given.
+    pub(crate) fn number_of_files(command: &str, given: usize, advice: &str) -> Self {
+        let files = match given {
+            0 => "no file".to_owned(),
+            1 => "one file".to_owned(),
+            given => format!("{given} files"),
+        };
+        Self::usage(format!("{command}: {files} given"), advice)
+    }
+
     /// Returns the group that this failure belongs to.
     pub fn kind(&self) -> ErrorKind {
         match self {

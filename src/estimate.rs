@@ -6,9 +6,9 @@
 //! million). *Cost:* one reading of each input; 1.5 MiB for each thread and 0.5 MiB for each input,
 //! less where the memory limit is small, at the price of wider bounds.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::batch::Batch;
@@ -50,13 +50,13 @@ pub struct Estimate {
     pub sample_lines: u64,
     /// The inputs, in the order given, each file once.
     pub inputs: Vec<InputEstimate>,
-    /// Different lines that every input has.
+    /// The number of distinct lines that every input has.
     pub common: Bounds,
-    /// Different lines that any input has.
+    /// The number of distinct lines that at least one input has.
     pub any: Bounds,
-    /// The common ones as a share of these (Jaccard); 0 where there are none.
+    /// The share of `common` in `any` (the Jaccard index); 0 if `any` is 0.
     pub jaccard: Bounds,
-    /// Lines of the samples that turned out common.
+    /// The number of lines of the samples that all inputs have.
     pub common_seen: u64,
     /// Memory of the process.
     pub memory: MemoryStats,
@@ -126,9 +126,10 @@ impl Estimate {
 /// Any [`Error`]; [`Error::MemoryPlan`] tells what limit would do.
 pub fn estimate(inputs: &[Source], options: &Options) -> Result<Estimate> {
     if inputs.len() < 2 {
-        return Err(Error::usage(
-            format!("inputs: {} given", inputs.len()),
-            "give two or more files",
+        return Err(Error::number_of_files(
+            "estimate",
+            inputs.len(),
+            "give two or more",
         ));
     }
     let inputs = Input::open_all(inputs, options.opening())?;
@@ -222,7 +223,7 @@ fn gather(run: &Run<'_>, input: &Input, hashes: usize) -> Result<Sketch> {
         own: None,
         all: &all,
     })?;
-    let gathered = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let gathered = all.into_inner();
     match gathered {
         Some(gathered) => gathered.into_sketch(),
         // The input is empty.
@@ -253,7 +254,7 @@ impl Worker for Gather<'_> {
 
     fn finish(&mut self) -> Result<()> {
         if let Some(own) = self.own.take() {
-            let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = self.all.lock();
             match &mut *all {
                 Some(all) => all.absorb(&own),
                 none => *none = Some(own),

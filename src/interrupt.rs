@@ -20,8 +20,10 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::error::{Error, Result};
 use crate::sys::failpoint::fail_point;
@@ -124,12 +126,9 @@ impl Interrupt {
         ))
     }
 
-    /// Locks the list. It is consistent after every statement, so a panic elsewhere does not spoil it.
+    /// Locks the list. It is consistent after every statement.
     fn paths(&self) -> MutexGuard<'_, Vec<PathBuf>> {
-        self.inner
-            .paths
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.inner.paths.lock()
     }
 }
 

@@ -112,7 +112,7 @@ pub struct Options {
 pub struct Shared {
     /// The temporary disk.
     pub(crate) quota: Arc<Quota>,
-    /// The directories that their temporary files go to.
+    /// The directories for the temporary files of these runs.
     pub(crate) directories: Arc<TempDirectories>,
 }
 

@@ -10,7 +10,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io::Write;
 use std::ops::Range;
@@ -284,14 +284,17 @@ fn j1_blocks_that_go_around_the_page_cache_are_read_back_as_those_that_go_throug
     scenario.teardown();
 }
 
-/// The most threads of the name `name` that exist at the same time until `done` says something.
+/// The most threads with different names beginning with `name` that exist at the same time until `done` says
+/// something. Threads are numbered in their team: one of an earlier team may end late, and is not counted beside its
+/// namesake.
 fn most_threads(name: &str, done: &mpsc::Receiver<()>) -> usize {
     let mut most = 0;
     while done.recv_timeout(Duration::from_millis(2)) == Err(mpsc::RecvTimeoutError::Timeout) {
         let tasks = fs::read_dir("/proc/self/task").unwrap().flatten();
         // A thread may end before its name is read.
         let names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
-        most = most.max(names.filter(|found| found.starts_with(name)).count());
+        let found: HashSet<String> = names.filter(|found| found.starts_with(name)).collect();
+        most = most.max(found.len());
     }
     most
 }

@@ -9,9 +9,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use parking_lot::Mutex;
 use rayon::ThreadPool;
 
 use crate::answers::{Answers, Holders};
@@ -146,7 +146,7 @@ fn write_file(
             &mut sums,
             counters,
         );
-        lock(&all_sums).merge(&sums);
+        all_sums.lock().merge(&sums);
     };
     let write = |chunk: &Chunk| {
         bytes += chunk.as_bytes().len() as u64;
@@ -154,7 +154,7 @@ fn write_file(
     };
     produce::in_order(pool, lines.div_ceil(step), make, write)?;
     output.finish()?;
-    let sums = lock(&all_sums).clone();
+    let sums = all_sums.lock().clone();
     Ok((bytes, sums))
 }
 
@@ -167,11 +167,6 @@ fn entry(plan: &Plan, options: &Options, path: String, file: usize, bytes: u64) 
         crlf: options.crlf.is_in(file),
         final_newline: options.final_newline || plan.lines(file) == 0,
     }
-}
-
-/// The sums; a thread that panicked while it held them ends the run elsewhere.
-fn lock(sums: &Mutex<FileSums>) -> MutexGuard<'_, FileSums> {
-    sums.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn describe(

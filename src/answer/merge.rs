@@ -148,7 +148,7 @@ impl Merging<'_, '_> {
         runs.iter().rev().take_while(fits).count()
     }
 
-    /// Makes readers of all `runs`.
+    /// Opens a reader for each of the `runs`.
     fn open<'q>(
         &'q self,
         runs: Vec<SortedRun>,

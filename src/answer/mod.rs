@@ -45,7 +45,7 @@ use crate::memory::budget::MemoryBudget;
 use crate::output::{Sink, output_error};
 use crate::record::BYTE_ORDER_MARK;
 use crate::stats::OutputStats;
-use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sys::sync::Mutex;
 
 /// Collects lines from several threads into one sink and counts them. Each thread has an [`Outbox`] for it.
 pub(crate) struct Collector<'s> {
@@ -109,7 +109,7 @@ impl<'s> Collector<'s> {
     /// Returns what the sink has accepted so far. Lines in outboxes are not counted. The engine asks it whether a run
     /// may be started over: only before the first line.
     pub(crate) fn written(&self) -> OutputStats {
-        self.lock().written
+        self.shared.lock().written
     }
 
     /// Passes on the header of the answer, after what its labels are called, before all lines. What the answer drops
@@ -118,7 +118,7 @@ impl<'s> Collector<'s> {
     /// # Errors
     /// What the sink reports.
     pub(crate) fn header(&self, label: &[u8], header: &[u8]) -> Result<()> {
-        self.lock().pass_on(0, 0, |sink| {
+        self.shared.lock().pass_on(0, 0, |sink| {
             // A mark stays the first in its file.
             let rest = header.strip_prefix(BYTE_ORDER_MARK).unwrap_or(header);
             let mark = &header[..header.len() - rest.len()];
@@ -172,10 +172,6 @@ impl<'s> Collector<'s> {
             Ok(())
         })?;
         out.flush()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, CollectorState<'s>> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -11,7 +11,8 @@ use crate::answer::rules::WorkBuffer;
 use crate::error::Result;
 use crate::selection::NO_ORDINAL;
 
-/// Bytes that are gathered: enough that the lock is taken seldom, few enough to stay in the second-level cache.
+/// The number of bytes that are gathered before the lock is taken: enough that this is seldom, few enough to stay in
+/// the second-level cache.
 const BYTES: usize = 64 << 10;
 
 /// Lines one after the other, each with a terminator after it; at most [`BYTES`].
@@ -109,7 +110,7 @@ impl<'c, 's> Outbox<'c, 's> {
         }
         // A line that does not fit is passed on as it is, without a copy.
         if bytes > BYTES {
-            let mut shared = self.collector.lock();
+            let mut shared = self.collector.shared.lock();
             return shared.pass_on(1, bytes, |sink| match label {
                 [] => sink.line(line),
                 label => sink.long_line(label, line),
@@ -126,7 +127,7 @@ impl<'c, 's> Outbox<'c, 's> {
             self.flush_duplicates()?;
         }
         if bytes > BYTES {
-            let mut shared = self.collector.lock();
+            let mut shared = self.collector.shared.lock();
             return shared.pass_on(0, 0, |sink| sink.duplicate(line));
         }
         self.duplicates.push(&[], line, self.collector.terminator);
@@ -152,7 +153,7 @@ impl<'c, 's> Outbox<'c, 's> {
     fn flush_lines(&mut self) -> Result<()> {
         let Waiting { bytes, ends } = &self.lines;
         if !ends.is_empty() {
-            let mut shared = self.collector.lock();
+            let mut shared = self.collector.shared.lock();
             shared.pass_on(ends.len(), bytes.len(), |sink| sink.block(bytes, ends))?;
         }
         self.lines.clear();
@@ -163,7 +164,7 @@ impl<'c, 's> Outbox<'c, 's> {
     fn flush_duplicates(&mut self) -> Result<()> {
         let Waiting { bytes, ends } = &self.duplicates;
         if !ends.is_empty() {
-            let mut shared = self.collector.lock();
+            let mut shared = self.collector.shared.lock();
             shared.pass_on(0, 0, |sink| sink.duplicates(bytes, ends))?;
         }
         self.duplicates.clear();

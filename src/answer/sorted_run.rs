@@ -88,7 +88,7 @@ impl SortedRun {
     }
 }
 
-/// A run that is being written. Dropped without [`RunWriter::finish`], it leaves a file that goes with the others of
+/// A run that is being written. If it is dropped without [`RunWriter::finish`], its file is removed with the others of
 /// the attempt.
 pub(super) struct RunWriter<'a> {
     space: &'a TempSpace,

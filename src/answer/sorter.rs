@@ -31,8 +31,8 @@ use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
 use crate::spill::block::Address;
+use crate::sys::sync::Mutex;
 use crate::sys::sync::channel::{Receiver, Sender, unbounded};
-use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The largest block of a run, in bytes.
 const LARGEST_BLOCK: u64 = 128 << 10;
@@ -73,10 +73,6 @@ impl<'s> Sorter<'s> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, SorterState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Takes a buffer for one thread, which gives it back with [`Sorter::put`]. Waits while all are taken.
     ///
     /// # Errors
@@ -86,7 +82,7 @@ impl<'s> Sorter<'s> {
             return Ok(buffer);
         }
         let may_make = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let left = state.unmade.checked_sub(1);
             state.unmade = left.unwrap_or(0);
             left.is_some()
@@ -136,7 +132,7 @@ impl<'s> Sorter<'s> {
         let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut work.block)?;
         writer.push(entry, self.rules.order)?;
         let run = writer.finish()?;
-        self.lock().runs.push(run);
+        self.state.lock().runs.push(run);
         Ok(())
     }
 
@@ -152,13 +148,13 @@ impl<'s> Sorter<'s> {
         }
         let run = writer.finish()?;
         work.buffer.clear();
-        self.lock().runs.push(run);
+        self.state.lock().runs.push(run);
         Ok(())
     }
 
     /// Returns the address of the blocks of the next run.
     fn next_run(&self) -> Address {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.next += 1;
         Address {
             bucket: state.next - 1,
@@ -177,7 +173,7 @@ impl<'s> Sorter<'s> {
         for buffer in buffers {
             let _is_open = self.idle.0.send(buffer);
         }
-        let state = self.lock();
+        let state = self.state.lock();
         let written = state.runs.iter().map(SortedRun::line_bytes).sum::<u64>();
         let merging = Merging {
             rules: &self.rules,
@@ -202,8 +198,7 @@ impl<'s> Sorter<'s> {
             rules, state, idle, ..
         } = self;
         let buffers = std::iter::from_fn(|| idle.1.try_recv().ok()).collect();
-        let SorterState { runs, next, .. } =
-            state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let SorterState { runs, next, .. } = state.into_inner();
         let merging = Merging {
             rules: &rules,
             budget,

@@ -5,10 +5,12 @@
 use clap::{ArgGroup, Args, ValueEnum};
 use outset::{BadRecords, Dialect, Field, Keys, Options, Selection, Syntax};
 
+use super::help::{RECORDS, RESULT};
+
 /// The key of each line.
 #[derive(Debug, Args)]
 #[command(
-    next_help_heading = "Records",
+    next_help_heading = RECORDS,
     group = ArgGroup::new("fields").multiple(true),
     group = ArgGroup::new("delimited").multiple(true),
     group = ArgGroup::new("changed").multiple(true),
@@ -21,12 +23,15 @@ use outset::{BadRecords, Dialect, Field, Keys, Options, Selection, Syntax};
 pub(crate) struct KeyArguments {
     /// Use this field of each line as its key, instead of the whole line
     ///
-    /// FIELD is a number, from 1, or a name, which is looked up in the header of each file. A name that is a number is
-    /// given as name:2021, and one with a comma in double quotes, as in -k '"last, first"'. --ignore-case and --trim
-    /// also apply to names in headers. With --jsonl, FIELD is a name; `a.b` is the field called a.b or else field b of
-    /// object a, and `a\.b` only the former. For a Parquet file, FIELD is a column. If one input is Parquet, lines of
-    /// the text files are compared whole, unless --csv, --tsv, --jsonl or --delimiter says what their fields are. Keys
-    /// are compared byte by byte, without the quotes around them. With several fields, all must be equal.
+    /// FIELD is a number (the first field is 1) or a name, which is looked up in the header of each file. Write a name
+    /// that looks like a number as name:2021, and put a name with a comma in double quotes: -k '"last, first"'.
+    /// --ignore-case and --trim also apply to names in headers.
+    ///
+    /// With --jsonl, FIELD is a name: `a.b` is the field called a.b or, if there is none, field b of object a; `a\.b`
+    /// is only the field called a.b. In a Parquet file, FIELD is a column. If one input is Parquet, lines of text files
+    /// are compared whole, unless --csv, --tsv, --jsonl or --delimiter says what their fields are.
+    ///
+    /// Keys are compared byte by byte, without the quotes around them. With several fields, all must be equal.
     #[arg(short, long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_parser = parse_fields)]
     key: Vec<FieldList>,
 
@@ -42,7 +47,7 @@ pub(crate) struct KeyArguments {
     #[arg(long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "N=FIELD[,FIELD...]", value_parser = parse_key_of)]
     key_of: Vec<(u32, FieldList)>,
 
-    /// Fields are separated by the character C, and quotes have no special meaning (unless --csv); \t is a tab
+    /// Fields are separated by the character C, and quotes have no special meaning (except with --csv); \t is a tab
     #[arg(short, long, requires = "delimited", value_name = "C", value_parser = parse_delimiter)]
     delimiter: Option<u8>,
 
@@ -52,20 +57,20 @@ pub(crate) struct KeyArguments {
 
     /// Lines are records of comma-separated values
     ///
-    /// As in RFC 4180: a field in double quotes may contain commas, line ends and doubled quotes. In a field that does
+    /// As in RFC 4180, a field in double quotes may contain commas, line ends and doubled quotes. In a field that does
     /// not begin with a quote, quotes are text. With --delimiter, C takes the place of the comma. A CR before the line
-    /// end is not a part of the last field.
+    /// end is not part of the last field.
     #[arg(long, groups = ["delimited", "keyed"])]
     csv: bool,
 
-    /// In CSV files, the character C makes the next one text, as \ does in what MySQL writes
+    /// In CSV, take the character after C as text, as in the files that MySQL writes with \
     #[arg(long, requires = "csv", conflicts_with_all = ["tsv", "jsonl"], value_name = "C", value_parser = parse_character)]
     escape: Option<u8>,
 
-    /// Pass over lines that begin with the character C, also before a header
+    /// Skip lines that begin with the character C, also before a header
     ///
-    /// They are counted (--stats), and are in no result. Blank lines are passed over without this option, if --key says
-    /// what is compared.
+    /// --stats counts them as `passed_over`; no result has them. With --key, blank lines are skipped even without this
+    /// option.
     #[arg(long, group = "keyed", value_name = "C", value_parser = parse_character)]
     comment: Option<u8>,
 
@@ -77,25 +82,26 @@ pub(crate) struct KeyArguments {
 
     /// The first line of each file names its fields
     ///
-    /// That line is not compared. The result begins with the header of the first file, even if nothing follows. Without
-    /// this option, the files whose key is a name have headers, and those whose key is a number have none.
+    /// That line is not compared. The result begins with the header of the first file, even if no line follows. Without
+    /// this option, a file has a header if its key is a name, and none if its key is a number.
     #[arg(short = 'H', long, group = "keyed")]
     header: bool,
 
-    /// Whether the first line of file number N names its fields, if that differs from the other files; may be repeated
+    /// Say for file number N alone whether its first line names its fields; may be repeated
     #[arg(long, group = "keyed", value_name = "N=yes|no", value_parser = parse_header_of)]
     header_of: Vec<(u32, bool)>,
 
-    /// Compare without regard to the case of ASCII letters; lines are written as they are
+    /// Ignore the case of ASCII letters when comparing; lines are written unchanged
     #[arg(short, long, groups = ["changed", "keyed"])]
     ignore_case: bool,
 
-    /// Compare without the blanks and tabs at both ends of each field; lines are written as they are
+    /// Ignore spaces and tabs at both ends of each field when comparing; lines are written unchanged
     #[arg(long, groups = ["changed", "keyed"])]
     trim: bool,
 
-    /// Fail on lines whose key cannot be read, or leave them out: lines with too few fields, with text after a closing
-    /// quote, or that are no JSON objects
+    /// Fail on lines whose key cannot be read, or skip them
+    ///
+    /// These are lines with too few fields, with text after a closing quote, or that are not JSON objects.
     #[arg(long, requires = "keyed", value_name = "WHAT", default_value = "fail")]
     bad_records: BadRecordsName,
 }
@@ -188,11 +194,11 @@ impl KeyArguments {
 
 /// The choice of the lines with a selected key that are written.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
+#[command(next_help_heading = RESULT)]
 pub(crate) struct RecordArguments {
     /// Write only the first line for each key (with --key, --ignore-case or --trim)
     ///
-    /// Without this option, diff and intersect write every line of the first file whose key is in the result.
+    /// Without this option, intersect and diff write every line of the first file whose key is in the result.
     #[arg(long, requires = "changed", conflicts_with = "all")]
     distinct: bool,
 
@@ -205,8 +211,8 @@ pub(crate) struct RecordArguments {
 
     /// If the first file is Parquet, write the numbers of its rows whose key is in the result, instead of those keys
     ///
-    /// For diff, and for intersect without --at-least, --at-most and --exactly. The first row of the file has the
-    /// number 0. With --order input the numbers ascend.
+    /// The first row is number 0. With --order input, the numbers ascend. Only for diff, and for intersect without
+    /// --at-least, --at-most and --exactly.
     #[arg(long, requires = "fields", conflicts_with = "keys_only")]
     rows: bool,
 }

@@ -1,12 +1,12 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
-//! *Owns:* commands ([`arguments`]) and their short [`help`]; their running ([`select`], [`overlaps`], [`plan`],
-//! [`compare`], [`mod@estimate`], [`cluster`], [`filter`], [`size`], [`manual`]); the options that several of them
-//! have ([`options`], [`run_options`], [`keys`]), the [`operation`] that an option names, their [`sides`] and
-//! [`outputs`] and what they [`mod@print`]; exit status ([`exit`]), signals ([`signals`]), the words about wrong
-//! [`usage`], closed streams ([`streams`]); lines on standard error ([`screen`]), with options in the place of
-//! [`settings`], progress ([`progress`]) and the final [`summary`]; the page of a run ([`mod@report`]), where reports
-//! come from ([`origin`]), and the one form of [`numbers`] and of text ([`escaping`]).
+//! *Owns:* commands ([`arguments`]) and their short [`help`], with the [`texts`] that they share; their running
+//! ([`select`], [`overlaps`], [`plan`], [`compare`], [`mod@estimate`], [`cluster`], [`filter`], [`size`], [`manual`]);
+//! the options that several of them have ([`options`], [`run_options`], [`keys`]), the [`operation`] that an option
+//! names, their [`sides`] and [`outputs`] and what they [`mod@print`]; exit status ([`exit`]), signals ([`signals`]),
+//! the words about wrong [`usage`], closed streams ([`streams`]); lines on standard error ([`screen`]), with options in
+//! the place of [`settings`], progress ([`progress`]) and the final [`summary`]; the page of a run ([`mod@report`]),
+//! where reports come from ([`origin`]), and the one form of [`numbers`] and of text ([`escaping`]).
 //!
 //! *Invariants:* every error is one line on standard error, `outset: OBJECT: what happened: what to do about it`;
 //! standard output carries the result and nothing else. *Cost:* one thread that waits for signals.
@@ -43,6 +43,7 @@ mod signals;
 mod size;
 mod streams;
 mod summary;
+mod texts;
 mod usage;
 
 use std::ffi::OsString;
@@ -107,13 +108,19 @@ fn run() -> ExitCode {
         Command::Plan(arguments) => plan::run(arguments, &interrupt),
         Command::Compare(arguments) => compare::run(arguments, &interrupt),
         Command::Estimate(arguments) => estimate::run(arguments, &interrupt),
-        Command::Shard(arguments) => cluster::run_shard(arguments, &interrupt),
+        Command::Shard(arguments) => {
+            cluster::run_shard(arguments, &interrupt).map_err(settings::without_sides)
+        }
         Command::Join(arguments) => cluster::run_join(arguments, &interrupt),
         Command::Finish(arguments) => cluster::run_finish(arguments, &interrupt),
-        Command::Filter(command) => filter::run(command, &interrupt),
+        Command::Filter(command) => {
+            filter::run(command, &interrupt).map_err(settings::without_sides)
+        }
         Command::Size(arguments) => size::run(arguments),
-        Command::Completions(arguments) => manual::completions(arguments, Cli::command()),
-        Command::Man(arguments) => manual::man(arguments, Cli::command()),
+        Command::Completions(arguments) => {
+            manual::completions(arguments, help::arranged(Cli::command()))
+        }
+        Command::Man(arguments) => manual::man(arguments, help::arranged(Cli::command())),
     });
     match result {
         Ok(()) => ExitStatus::Complete.into(),
@@ -136,7 +143,7 @@ fn failed(error: &Error, interrupt: &Interrupt) -> ExitCode {
 
 /// Parses arguments, of which the first is the program. Options may stand before the command.
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let mut outset = help::shortened(Cli::command());
+    let mut outset = help::shortened(help::arranged(Cli::command()));
     let words = usage::command_first(arguments.into_iter().collect());
     let matches = outset.try_get_matches_from_mut(words)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut outset))

@@ -5,7 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::help::{DISK, INPUTS, OTHER, STRATEGY};
 use super::keys::KeyArguments;
+use super::texts::{self, long};
 use clap::builder::{PathBufValueParser, TypedValueParser, ValueParser};
 use clap::{Args, ValueEnum};
 use outset::cluster::JobKey;
@@ -16,13 +18,13 @@ use outset::{Interrupt, LineFormat, Options, Result, machine};
 
 /// The resources of the machine that a command may use.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Resources")]
+#[command(next_help_heading = STRATEGY)]
 pub(crate) struct MachineArguments {
     /// Memory limit for the whole process, such as 64M, 4G or 50%
     ///
-    /// Peak resident memory stays at or below it; the minimum is 16M. K M G T (also KiB...) are powers
-    /// of 1024, KB MB GB are powers of 1000. A percentage refers to the smallest of available RAM,
-    /// cgroup limit and address-space limit. Default: 50%.
+    /// Peak resident memory stays at or below it. The minimum is 16M. K, M, G and T (also KiB, MiB...) are powers of
+    /// 1024; KB, MB and GB are powers of 1000. A percentage refers to available RAM, the cgroup limit or the
+    /// address-space limit, whichever is smallest. Default: 50%.
     #[arg(
         short,
         long,
@@ -51,13 +53,31 @@ impl MachineArguments {
     }
 }
 
-/// The rules that make bytes into lines.
+/// The end of a line.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Inputs")]
-pub(crate) struct FormatArguments {
+#[command(next_help_heading = INPUTS)]
+pub(crate) struct TerminatorArguments {
     /// Lines end in NUL instead of newline
     #[arg(short, long)]
     zero_terminated: bool,
+}
+
+impl TerminatorArguments {
+    /// Returns the rules for a line that ends so.
+    pub(crate) fn format(&self) -> LineFormat {
+        LineFormat {
+            terminator: if self.zero_terminated { 0 } else { b'\n' },
+            ..LineFormat::default()
+        }
+    }
+}
+
+/// The rules that make bytes into lines.
+#[derive(Debug, Args)]
+#[command(next_help_heading = INPUTS)]
+pub(crate) struct FormatArguments {
+    #[command(flatten)]
+    terminator: TerminatorArguments,
 
     /// Treat a CR before the line end as part of the line end
     #[arg(long)]
@@ -68,12 +88,15 @@ impl FormatArguments {
     /// Returns the rules for a line.
     pub(crate) fn format(&self) -> LineFormat {
         LineFormat {
-            terminator: if self.zero_terminated { 0 } else { b'\n' },
             strip_cr: self.strip_cr,
-            ..LineFormat::default()
+            ..self.terminator.format()
         }
     }
 }
+
+const PRIVATE: &str = "\
+Other users can see the arguments of a running command, such as the key after --hash-key. They cannot see the content \
+of a private file.";
 
 /// The rules that make bytes into lines, and the key of their hash.
 #[derive(Debug, Args)]
@@ -86,14 +109,12 @@ pub(crate) struct LineArguments {
 
     /// Use this hash key (64 hexadecimal digits) instead of a random one
     ///
-    /// A fixed key makes a run reproducible: lines land in the same buckets each time. Do not use one on
+    /// A fixed key makes a run reproducible: the same lines land in the same buckets each time. Do not use one on
     /// untrusted data: anyone who knows the key can craft lines that slow the run down.
-    #[arg(long, value_name = "HEX", help_heading = "Strategy")]
+    #[arg(long, value_name = "HEX", help_heading = STRATEGY)]
     hash_key: Option<HashKey>,
 
-    /// Read the hash key from FILE (64 hexadecimal digits): other users can see the argument of --hash-key, but not a
-    /// private file
-    #[arg(long, value_name = "FILE", help_heading = "Strategy", conflicts_with = "hash_key", value_parser = KeyFile::parser())]
+    #[arg(long, value_name = "FILE", help = texts::HASH_KEY_FILE, long_help = long(texts::HASH_KEY_FILE, PRIVATE), help_heading = STRATEGY, conflicts_with = "hash_key", value_parser = KeyFile::parser())]
     hash_key_file: Option<KeyFile>,
 }
 
@@ -145,13 +166,13 @@ pub(crate) struct ReadingArguments {
 
 /// The option for decoding compressed inputs.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Inputs")]
+#[command(next_help_heading = INPUTS)]
 pub(crate) struct DecodingArguments {
-    /// Whether to decode inputs that are compressed with gzip, bzip2, xz, zstd or lz4
+    /// When to decode inputs compressed with gzip, bzip2, xz, zstd or lz4
     ///
-    /// auto: compressed inputs are recognised by their first bytes, whatever their names, even on standard input. A
-    /// file that ends early, or has other bytes after its compressed data, is an error. none: every input is read as it
-    /// is.
+    /// auto: outset recognises compressed inputs by their first bytes, whatever their names, even on standard input. A
+    /// compressed input that ends early, or has other bytes after its compressed data, is an error. none: every input
+    /// is read as it is.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     decompress: Decompress,
 }
@@ -178,13 +199,12 @@ impl DecodingArguments {
 
 /// The options for temporary files.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Resources")]
+#[command(next_help_heading = DISK)]
 pub(crate) struct TempArguments {
     /// Directory for temporary files; repeat the option to use several directories
     ///
-    /// Directories with more free space get more files. A file whose directory fills up continues in
-    /// another one. Default: $TMPDIR, else the directory of the output (for standard output, the
-    /// current directory).
+    /// Directories with more free space get more files. If the directory of a file fills up, the file continues in
+    /// another one. Default: $TMPDIR, else the directory of the output (for standard output, the current directory).
     #[arg(short = 'T', long, value_name = "DIR")]
     temp_dir: Vec<PathBuf>,
 
@@ -225,7 +245,7 @@ pub(crate) fn missing_temp_dirs(options: &Options) -> Vec<String> {
     let line = |directory: &PathBuf| {
         let directory = directory.display();
         format!(
-            "{directory}: is no directory for temporary files: check --temp-dir (this run needs none so far)"
+            "{directory}: is not a directory: check --temp-dir (this run has needed no temporary files)"
         )
     };
     missing.map(line).collect()
@@ -240,7 +260,7 @@ enum Decompress {
 
 /// The options for messages on standard error.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Diagnostics")]
+#[command(next_help_heading = OTHER)]
 pub(crate) struct TalkArguments {
     /// When to show progress, speed and remaining time on standard error
     ///
@@ -253,7 +273,7 @@ pub(crate) struct TalkArguments {
     #[arg(short, long, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
 
-    /// Print nothing to standard error but errors and the warnings about filters and approximate results
+    /// Print only errors, and warnings about filters and approximate results, to standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

@@ -9,30 +9,30 @@ use clap::{Args, ValueEnum};
 use outset::size::parse_rate;
 use outset::{Interrupt, KeyType, Options, Strategy};
 
+use super::help::{DISK, RECORDS, STRATEGY};
 use super::options::{LineArguments, MachineArguments, TempArguments, parse_bits};
+use super::texts::{self, long};
+
+const STRATEGIES: &str = "\
+memory: keep one set of lines in memory (intersect: of the smallest input; diff: of the first; union: of all).\n\
+partition: split all inputs into bucket files, then work bucket by bucket.\n\
+sieve: use filters to find lines that need not be compared, and put only the others into buckets.\n\
+bloom: use one filter and check nothing further (approximate). intersect may add lines but misses none; diff and \
+union may miss lines but add none. The other operations have no bloom.";
+const CHOSEN: &str = "\
+auto chooses bloom if bloom's predicted rate is at most P (never for union: give --strategy bloom). With --strategy \
+bloom or --filter, a higher predicted rate is an error. The rate of a stored filter is the one that it was built for \
+or the one computed from its contents, whichever is lower; the rate of an overfull filter is always the computed one. \
+0 means exact only. Default: with auto, exact strategies only; with --strategy bloom or --filter, any rate.";
 
 /// The choice of the strategy, and of an approximate result.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Strategy")]
+#[command(next_help_heading = STRATEGY)]
 pub(crate) struct ChoiceArguments {
-    /// Strategy; auto chooses one to fit the memory limit
-    ///
-    /// memory: keep a set in memory (intersect: of the smallest input; diff: of the first; union: of all).
-    /// partition: split all inputs into bucket files, then work bucket by bucket. sieve: use filters to
-    /// find lines that need not be compared, and put only the others into buckets. bloom: use one filter
-    /// and check nothing further (approximate). With bloom, intersect may add lines and never misses one;
-    /// diff and union may miss lines and never add one. The other operations have no bloom.
-    #[arg(long, value_name = "NAME", default_value = "auto")]
+    #[arg(long, help = texts::STRATEGY, long_help = long(texts::STRATEGY, STRATEGIES), value_name = "NAME", default_value = "auto")]
     strategy: StrategyName,
 
-    /// Accept an approximate result with at most this false-positive rate, such as 1% or 0.01
-    ///
-    /// auto chooses bloom if bloom's predicted rate is at most P (never for union: give --strategy bloom). With
-    /// --strategy bloom or --filter, a higher prediction is an error. For a stored filter, outset takes the rate that
-    /// it was built for or the rate computed from its contents, whichever is lower; for an overfull filter, always the
-    /// computed rate. 0 means exact only. Default: with auto, exact strategies only; with --strategy bloom or --filter,
-    /// any rate.
-    #[arg(long, value_name = "P", value_parser = parse_rate)]
+    #[arg(long, help = texts::MAX_FPR, long_help = long(texts::MAX_FPR, CHOSEN), value_name = "P", value_parser = parse_rate)]
     max_fpr: Option<f64>,
 }
 
@@ -49,16 +49,18 @@ impl ChoiceArguments {
 
 /// Filters stored in files.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Strategy")]
+#[command(next_help_heading = STRATEGY)]
 pub(crate) struct StoredFilterArguments {
     /// Use a stored filter (outset filter build) in place of one FILE (approximate)
     ///
-    /// The filter contains its hash key, so --hash-key is not allowed. Pass -z, --strip-cr, --ignore-case and --trim as
-    /// when the filter was built, and as many key fields.
+    /// The filter contains its hash key, so --hash-key is not allowed. Give -z, --strip-cr, --ignore-case and --trim as
+    /// when the filter was built, and the same number of key fields.
     #[arg(long, value_name = "FILTER")]
     pub(crate) filter: Option<PathBuf>,
 
-    /// Save the filter of the smallest FILE for later runs; this makes auto choose a strategy that builds one
+    /// Save the filter of the smallest FILE for later runs
+    ///
+    /// With this option, auto chooses a strategy that builds such a filter.
     #[arg(long, value_name = "FILTER", conflicts_with = "filter")]
     pub(crate) save_filter: Option<PathBuf>,
 }
@@ -82,16 +84,15 @@ pub(crate) struct RunArguments {
 
     /// Number of buckets [default: chosen by the plan]
     ///
-    /// A bucket that is written is a temporary file for each side. Tens of thousands of files take seconds to minutes.
-    #[arg(long, value_name = "N", help_heading = "Strategy", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Each bucket on disk is one temporary file per side. Tens of thousands of files cost seconds to minutes.
+    #[arg(long, value_name = "N", help_heading = STRATEGY, value_parser = clap::value_parser!(u32).range(1..))]
     buckets: Option<u32>,
 
     /// Maximum number of filter bits per key
     ///
-    /// With this option, intersect with --strategy memory may use filters even where outset expects no gain from the
-    /// filters. Default: as many bits as fit in memory, up to the point where more bits no
-    /// longer help.
-    #[arg(long, value_name = "B", help_heading = "Strategy", value_parser = parse_bits)]
+    /// With this option, `intersect --strategy memory` may use filters even if outset expects no gain from them.
+    /// Default: as many bits as fit in memory, until more bits no longer help.
+    #[arg(long, value_name = "B", help_heading = STRATEGY, value_parser = parse_bits)]
     bits_per_key: Option<f64>,
 
     #[command(flatten)]
@@ -100,10 +101,12 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) lines: LineArguments,
 
-    /// Treat lines, or keys, as values of this type; for ipv4, intersect and diff use an exact bitmap of all addresses
-    /// if it fits in memory (512 MiB; 1 GiB for an intersect of three or more files). A line that is no address is an
-    /// error, or left out with --bad-records skip
-    #[arg(long, value_name = "TYPE", group = "keyed", help_heading = "Records")]
+    /// Treat lines, or keys, as values of this type
+    ///
+    /// ipv4: IPv4 addresses. intersect and diff use an exact bitmap of all addresses if it fits in memory (512 MiB; 1
+    /// GiB for an intersect of three or more files). A line that is not an address is an error; with --bad-records
+    /// skip, it is left out.
+    #[arg(long, value_name = "TYPE", group = "keyed", help_heading = RECORDS)]
     key_type: Option<KeyTypeName>,
 }
 
@@ -128,11 +131,11 @@ impl RunArguments {
 
 /// Checks that the user overrides.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Resources")]
+#[command(next_help_heading = DISK)]
 pub(crate) struct ForceArguments {
     /// Start even if the free temporary disk space looks too small
     ///
-    /// By default, a run with the strategy partition over regular files stops at the start if it needs more temporary
+    /// By default, a run with the strategy partition on regular files stops at the start if it needs more temporary
     /// disk than is free. Use --force if many lines repeat (the run may then need less), or if space will be freed
     /// during the run. If the disk does fill up, the run fails with status 4 and leaves nothing behind. --max-temp
     /// still applies.

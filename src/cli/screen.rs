@@ -6,12 +6,12 @@
 //! the drawing thread waits for a terminal that was stopped. *Cost:* a thread that wakes up five times a second.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use parking_lot::Mutex;
 
 use super::escaping::shortened;
 use super::settings::as_typed;
@@ -42,7 +42,8 @@ pub(crate) enum LineStyle {
 
 #[derive(Clone)]
 struct Shown {
-    bar: Option<ProgressBar>,
+    /// The line of a terminal; `None` where none is drawn.
+    line: Option<Arc<DrawnLine>>,
     end: Arc<End>,
     thread: Thread,
 }
@@ -64,15 +65,15 @@ pub(crate) fn show(
     kind: LineStyle,
     look: impl Fn(LineStyle) -> Option<String> + Send + 'static,
 ) -> io::Result<()> {
-    let bar = (kind == LineStyle::Bar).then(new_bar);
+    let line = (kind == LineStyle::Bar).then(Arc::<DrawnLine>::default);
     let end = Arc::new(End::default());
-    let (drawn, watched) = (bar.clone(), end.clone());
+    let (drawn, watched) = (line.clone(), end.clone());
     let drawing = thread::Builder::new()
         .name("progress".into())
         .stack_size(STACK_BYTES)
         .spawn(move || {
             match drawn {
-                Some(bar) => draw(&bar, &watched, &look),
+                Some(line) => draw(&line, &watched, &look),
                 None => print(&watched, &look),
             }
             if watched.is_interruption.load(Ordering::Acquire)
@@ -82,8 +83,8 @@ pub(crate) fn show(
             }
             watched.has_come.store(true, Ordering::Release);
         })?;
-    *shown() = Some(Shown {
-        bar,
+    *SHOWN.lock() = Some(Shown {
+        line,
         end,
         thread: drawing.thread().clone(),
     });
@@ -92,7 +93,7 @@ pub(crate) fn show(
 
 /// Notes that the run is interrupted: [`end`], whoever calls it, then leaves a line that says so and where.
 pub(crate) fn interrupt() {
-    if let Some(shown) = shown().as_ref() {
+    if let Some(shown) = SHOWN.lock().as_ref() {
         shown.end.is_interruption.store(true, Ordering::Release);
     }
 }
@@ -101,7 +102,7 @@ pub(crate) fn interrupt() {
 /// though its terminal is stopped.
 pub(crate) fn end(patience: Duration) {
     // Left where it is: who comes second must wait, too.
-    let Some(shown) = shown().clone() else {
+    let Some(shown) = SHOWN.lock().clone() else {
         return;
     };
     shown.end.is_wanted.store(true, Ordering::Release);
@@ -112,25 +113,21 @@ pub(crate) fn end(patience: Duration) {
     }
 }
 
-/// Prints one line on standard error, without its middle where it is very long. A closed or full standard error is no
-/// reason to fail.
+/// Prints one line on standard error, without its middle where it is very long.
 pub(crate) fn warn(message: &str) {
     let message = as_typed(message);
     let line = format!("outset: {}\n", shortened(&message, MOST_SAID, " ... "));
-    print_above(|| {
-        // In one piece: others may write to the same file.
-        let _nowhere_to_report = std::io::stderr().write_all(line.as_bytes());
-    });
+    print_above(|| write_error(&line));
 }
 
 /// Lets `write` print lines above what is drawn.
 fn print_above(write: impl FnOnce()) {
-    let bar = shown().as_ref().and_then(|shown| {
+    let line = SHOWN.lock().as_ref().and_then(|shown| {
         let is_over = shown.end.has_come.load(Ordering::Acquire);
-        shown.bar.clone().filter(|_| !is_over)
+        shown.line.clone().filter(|_| !is_over)
     });
-    match bar {
-        Some(bar) => bar.suspend(write),
+    match line {
+        Some(line) => line.print_above(write),
         None => write(),
     }
 }
@@ -144,23 +141,48 @@ pub(super) fn columns() -> usize {
     }
 }
 
-fn new_bar() -> ProgressBar {
-    // The thread decides when to draw: the target draws whenever the thread says so.
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(50));
-    match ProgressStyle::with_template("{wide_msg}") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
+/// The line that is drawn on the terminal: its text, empty where there is none. The lock is held while something is
+/// written, so that lines do not run into each other.
+#[derive(Default)]
+struct DrawnLine(Mutex<String>);
+
+impl DrawnLine {
+    /// Draws `text` in the place of what is drawn. It has no line break, and fits the terminal.
+    fn draw(&self, text: String) {
+        let mut drawn = self.0.lock();
+        write_error(&format!("{CLEARED}{text}"));
+        *drawn = text;
+    }
+
+    /// Lets `write` print whole lines, and draws the line again below them.
+    fn print_above(&self, write: impl FnOnce()) {
+        let drawn = self.0.lock();
+        if drawn.is_empty() {
+            return write();
+        }
+        write_error(CLEARED);
+        write();
+        write_error(&drawn);
     }
 }
 
-fn draw(bar: &ProgressBar, end: &End, look: &dyn Fn(LineStyle) -> Option<String>) {
+/// Returns to the start of the line and erases it, as every terminal understands it.
+const CLEARED: &str = "\r\x1b[2K";
+
+/// Writes to standard error in one piece: others may write to the same place. A closed or full one is no reason to
+/// fail.
+fn write_error(text: &str) {
+    let _nowhere_to_report = io::stderr().write_all(text.as_bytes());
+}
+
+fn draw(line: &DrawnLine, end: &End, look: &dyn Fn(LineStyle) -> Option<String>) {
     while !end.is_wanted.load(Ordering::Acquire) {
         if let Some(text) = look(LineStyle::Bar) {
-            bar.set_message(text);
+            line.draw(text);
         }
         thread::park_timeout(INTERVAL);
     }
-    bar.finish_and_clear();
+    line.draw(String::new());
 }
 
 fn print(end: &End, look: &dyn Fn(LineStyle) -> Option<String>) {
@@ -174,8 +196,4 @@ fn print(end: &End, look: &dyn Fn(LineStyle) -> Option<String>) {
         }
         thread::park_timeout(INTERVAL);
     }
-}
-
-fn shown() -> MutexGuard<'static, Option<Shown>> {
-    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }

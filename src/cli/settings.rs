@@ -4,6 +4,9 @@
 //! person who typed a command reads `--max-fpr`. *Invariants:* tests hold that every setting that a message names is in
 //! the table, and that every option of the table is one of a command. *Cost:* a copy of a message.
 
+use std::io::ErrorKind;
+
+use outset::Error;
 use outset::plan::Plan;
 
 /// The names of settings in the library, each with what is typed for it.
@@ -84,6 +87,20 @@ pub(crate) fn as_typed(message: &str) -> String {
     let replace =
         |text: String, (name, option): &(&str, &str)| text.replace(&format!("`{name}`"), option);
     OPTIONS.iter().fold(message, replace)
+}
+
+/// Leaves the option `--side` out of the advice to someone who gave a directory to a command that does not have it.
+pub(crate) fn without_sides(error: Error) -> Error {
+    match error {
+        Error::Input { path, source, .. } if source.kind() == ErrorKind::IsADirectory => {
+            Error::Input {
+                path,
+                source,
+                advice: "name its files",
+            }
+        }
+        other => other,
+    }
 }
 
 /// Names settings in the reasons of a plan as they are typed.

@@ -14,16 +14,17 @@ pub(super) fn label(stats: &Stats) -> Option<String> {
         numbers::rate(filter.predicted_fpr),
         numbers::rate(filter.fill_fpr)
     );
-    let lines = numbers::grouped(stats.output.lines);
     if stats.command != "intersect" {
+        let lines = numbers::grouped(stats.output.lines);
         let (missing, are) = about(filter.expected_missing_lines);
         return Some(format!(
             "approximate result: each of its {lines} lines is right, but {missing} more {are} expected to be missing {rates}"
         ));
     }
     let (expected, are) = about(filter.expected_false_lines.min(stats.output.lines as f64));
+    let lines = numbers::counted(stats.output.lines, "line");
     Some(format!(
-        "approximate result: no common line is missing, but {expected} of {lines} lines {are} expected to be false {rates}"
+        "approximate result: no common line is missing, but of its {lines}, {expected} {are} expected to be false {rates}"
     ))
 }
 

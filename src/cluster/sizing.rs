@@ -105,10 +105,16 @@ pub fn size(
         .collect();
     let total = sides.iter().fold(0, |sum: u64, it| sum.saturating_add(*it));
     let speeds = machines.network_bytes.min(machines.disk_bytes);
-    if total == 0 || machines.count == 0 || machines.tasks == 0 || speeds == 0 {
+    if total == 0 {
         return Err(Error::usage(
-            "`lines`, `count`, `tasks`, `network_bytes`, `disk_bytes`: must all be above 0",
-            "give numbers above 0, such as `lines` 5e9,5e9 for the lines of each side",
+            "`lines`: there is no line to size for",
+            "give the number of lines of each side, such as `lines` 5e9,5e9",
+        ));
+    }
+    if machines.count == 0 || machines.tasks == 0 || speeds == 0 {
+        return Err(Error::usage(
+            "`count`, `tasks`, `network_bytes`, `disk_bytes`: must all be above 0",
+            "give numbers above 0",
         ));
     }
     let all_tasks = machines.count.saturating_mul(machines.tasks);

@@ -18,13 +18,13 @@ pub(super) fn check(sources: &[Source], mistake: Mistake, options: &Options) -> 
     let advice = match mistake {
         // The filters of more files form a chain: no one of them has the rate that is measured.
         Mistake::FalseLines if given != 2 => {
-            Some("give two files (only `Selection::difference` takes more)")
+            Some("give two (only `Selection::difference` takes more)")
         }
-        Mistake::MissingLines if given < 2 => Some("give two or more files"),
+        Mistake::MissingLines if given < 2 => Some("give two or more"),
         _ => None,
     };
     if let Some(advice) = advice {
-        return Err(Error::usage(format!("inputs: {given} given"), advice));
+        return Err(Error::number_of_files("compare", given, advice));
     }
     if options.strategy == Some(Strategy::Bloom) {
         return Err(Error::usage(

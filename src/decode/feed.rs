@@ -23,8 +23,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
 
 use crate::error::{Error, Result};
@@ -80,11 +81,7 @@ impl Reader {
     /// # Errors
     /// [`Error::Usage`] the second time; [`Error::Input`] where the system refuses sockets or a thread.
     pub(crate) fn start(&self) -> Result<(File, Feed)> {
-        let bytes = self
-            .bytes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let bytes = self.bytes.lock().take();
         let Some(bytes) = bytes else {
             return Err(Error::usage(
                 format!("{}: this reader was read already", self.name.display()),

@@ -91,12 +91,13 @@ pub(super) fn open(
 ) -> Result<Vec<Input>> {
     let (least, advice) = match options.stored_filter {
         Some(_) => (1, "give at least one file to check against the filter"),
-        None if selection.least_sides() == 1 => (1, "give one or more files"),
-        None => (2, "give two or more files"),
+        None if selection.least_sides() == 1 => (1, "give one or more"),
+        None => (2, "give two or more"),
     };
     if inputs.len() < least {
-        return Err(Error::usage(
-            format!("inputs: {} given", inputs.len()),
+        return Err(Error::number_of_files(
+            selection.name(),
+            inputs.len(),
             advice,
         ));
     }

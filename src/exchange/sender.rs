@@ -29,7 +29,7 @@ use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::output::output_error;
 use crate::spill::block_sink::{BlockSink, Content};
-use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sys::sync::Mutex;
 
 /// Returns the bytes that a worker needs to compress a block: room for the result, and the compressor's table.
 pub(crate) fn scratch_bytes() -> u64 {
@@ -104,15 +104,8 @@ impl<'s> Sender<'s> {
     /// # Errors
     /// [`crate::Error::Output`].
     pub(crate) fn finish(self) -> Result<Trailer> {
-        let mut stream = self
-            .stream
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        let totals: Vec<BucketTotals> = self
-            .totals
-            .into_iter()
-            .map(|totals| totals.into_inner().unwrap_or_else(PoisonError::into_inner))
-            .collect();
+        let mut stream = self.stream.into_inner();
+        let totals: Vec<BucketTotals> = self.totals.into_iter().map(Mutex::into_inner).collect();
         let header = FrameHeader {
             job: self.stamp.job,
             shard: self.stamp.shard,
@@ -140,7 +133,7 @@ impl<'s> Sender<'s> {
 
     /// Takes a spare buffer for a compressed block, or makes one.
     fn scratch(&self) -> Result<Buffer> {
-        let spare = lock(&self.spare).pop();
+        let spare = self.spare.lock().pop();
         match spare {
             Some(buffer) => Ok(buffer),
             None => Buffer::new(self.budget, "compressed blocks", scratch_bytes()),
@@ -152,7 +145,7 @@ impl BlockSink for Sender<'_> {
     fn put(&self, content: Content<'_>) -> Result<()> {
         let [first, second] = content.payload;
         let decoded_bytes = (first.len() + second.len()) as u64;
-        let mut totals = lock(&self.totals[content.bucket as usize]);
+        let mut totals = self.totals[content.bucket as usize].lock();
         let mut header = FrameHeader {
             job: self.stamp.job,
             shard: self.stamp.shard,
@@ -181,12 +174,12 @@ impl BlockSink for Sender<'_> {
         let sent = match &scratch {
             Some(buffer) if header.is_compressed() => {
                 let stored = &buffer[..header.stored_bytes as usize];
-                lock(&self.stream).frame(&sealed, &[stored])
+                self.stream.lock().frame(&sealed, &[stored])
             }
-            _ => lock(&self.stream).frame(&sealed, &content.payload),
+            _ => self.stream.lock().frame(&sealed, &content.payload),
         };
         let offset = sent.map_err(|error| output_error(self.target, "cannot write", error))?;
-        lock(&self.spare).extend(scratch);
+        self.spare.lock().extend(scratch);
         totals.frames += 1;
         totals.lines += content.records;
         totals.bytes += decoded_bytes;
@@ -244,8 +237,4 @@ impl<'s> Stream<'s> {
         self.bytes += bytes.len() as u64;
         self.out.write_all(bytes)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -18,7 +18,8 @@
 //! A thread holds one lock at a time and waits for nothing while it does, so no order of locks is needed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::batch::scatter::Scatter;
 use crate::filter::block::{BLOCK_WORDS, set_bits};
@@ -122,9 +123,7 @@ impl<'a> FilterBuilder<'a> {
         scatter.order().iter().take(AHEAD).for_each(fetch);
         let mut later = scatter.order().iter().skip(AHEAD);
         for (region, group) in scatter.groups() {
-            let mut words = self.regions[region as usize]
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut words = self.regions[region as usize].lock();
             for &index in group {
                 later.next().into_iter().for_each(fetch);
                 let start = (block_of(index) & mask) as usize * BLOCK_WORDS;

@@ -43,7 +43,7 @@ pub(super) trait Change: Ask {
 
 /// Cells that can forget.
 pub(super) trait Forget: Change {
-    /// Takes a key out again; false, and nothing changed, if it is certainly not in.
+    /// Takes a key out again. Returns false, and changes nothing, if the key is certainly not in.
     fn take(&mut self, key: Self::Key) -> bool;
 }
 

@@ -37,8 +37,8 @@ impl Filter<Buffer> {
         Ok(())
     }
 
-    /// Adds words of another filter: those from its word `first` on, of whole cells. Callers add all of a
-    /// filter part by part. Digests ignore `first`: each finds its own slot.
+    /// Adds words of another filter, from its word `first` on; they hold whole cells. Callers add a filter part by
+    /// part, and leave out no part. Digests ignore `first`: each finds its own slot.
     pub(super) fn add_words(&mut self, first: usize, from: &[u64]) -> Result<()> {
         if self.shape.kind == Kind::Fingerprint {
             let mut growing = self.growing();
@@ -90,7 +90,7 @@ pub(super) fn check_alike(one: (Shape, Rules), other: (Shape, Rules)) -> Result<
         return Ok(());
     };
     Err(Error::usage(
-        format!("filters differ in {difference}"),
+        format!("differs from the first filter in {difference}"),
         "merge filters that were built alike (filter build `like`)",
     ))
 }

@@ -51,8 +51,7 @@ pub struct Occupancy {
     pub saturated: u64,
 }
 
-/// The share by which a number of lines that is estimated from the cells may be off, in addition to chance: some
-/// thousandths.
+/// The share, some thousandths, by which an estimate of lines from the cells may be off in addition to chance.
 const ESTIMATE_ERROR: f64 = 0.005;
 
 impl Occupancy {
@@ -237,9 +236,11 @@ fn keys_of(fill: f64, cells: u64, hashes: u32) -> f64 {
     -(1.0 - fill).ln() * cells as f64 / f64::from(hashes)
 }
 
-/// Computes how many of the different keys that have set the share `fill` (0..1) of m `cells` with k `hashes` each were
-/// taken for keys that were in, when they came. Where all cells are set, as if half of one in 512 were not: how many
-/// keys have come does not show, and what is said is less.
+/// Estimates how many distinct keys were taken for keys already in the filter when they came. These keys have set the
+/// share `fill` (0..1) of m `cells`, with k `hashes` each.
+///
+/// A filter whose cells are all set does not show how many keys have come. It is treated as if half of one cell in 512
+/// were not set, so the estimate is then too low.
 fn taken_for_others(fill: f64, cells: u64, hashes: u32) -> f64 {
     let fill = fill.min(1.0 - 0.5 / BLOCK_BITS as f64);
     let k = hashes as i32;

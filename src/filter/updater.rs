@@ -16,7 +16,8 @@
 //! *Cost:* that of the kind; a lock per batch.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::batch::Batch;
 use crate::batch::scatter::Scatter;
@@ -215,13 +216,13 @@ impl Updater<'_> {
         };
         match &self.changing {
             Changing::Counting(cells) => {
-                change_each_ahead(&mut *lock(cells), batch.hashes, |cells, index, key| {
+                change_each_ahead(&mut *cells.lock(), batch.hashes, |cells, index, key| {
                     note(index, cells.take(key))
                 });
             }
             Changing::Digests(growing) => {
                 let digests = self.digests(batch);
-                let mut growing = lock(growing);
+                let mut growing = growing.lock();
                 growing.with(|cells| {
                     change_each_ahead(cells, &digests, |cells, index, key| {
                         note(index, cells.take(key))
@@ -253,12 +254,12 @@ impl Updater<'_> {
                 }
                 return Ok(());
             }
-            Changing::Bits(cells) => put_all(&mut *lock(cells), batch.hashes, each),
-            Changing::Counting(cells) => put_all(&mut *lock(cells), batch.hashes, each),
-            Changing::Spectral(cells) => put_all(&mut *lock(cells), batch.hashes, each),
+            Changing::Bits(cells) => put_all(&mut *cells.lock(), batch.hashes, each),
+            Changing::Counting(cells) => put_all(&mut *cells.lock(), batch.hashes, each),
+            Changing::Spectral(cells) => put_all(&mut *cells.lock(), batch.hashes, each),
             Changing::Digests(growing) => {
                 let digests = self.digests(batch);
-                let mut growing = lock(growing);
+                let mut growing = growing.lock();
                 let result = growing.put(&digests, each);
                 // Also after a refused growth: what was put in before it is in.
                 self.keys.store(growing.used, Ordering::Relaxed);
@@ -280,7 +281,7 @@ impl Updater<'_> {
 /// Makes the error for a kind that does not support removal.
 pub(crate) fn cannot_forget(kind: Kind) -> Error {
     Error::usage(
-        format!("filter: {kind} filters do not support removal"),
+        format!("filter: no line can be removed from a {kind} filter"),
         "build a counting or a fingerprint filter",
     )
 }
@@ -291,11 +292,6 @@ fn put_all<C: Change<Key = u64>>(cells: &mut C, hashes: &[u64], mut each: impl F
         each(index as u32, cells.put(key));
         true
     });
-}
-
-/// Takes a lock, a poisoned one, too: the panic that poisoned it ends the run.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::decode::compressed::Decoding;
 use crate::decode::feed::Feed;
@@ -31,9 +32,9 @@ pub(super) struct Access {
 /// The bytes of an input.
 #[derive(Debug)]
 enum Bytes {
-    /// Those of regular files.
+    /// The bytes of regular files.
     Parts(Parts),
-    /// Those of anything else, read once from its start; `None` after that.
+    /// The bytes of anything else, read once from its start; `None` after that.
     Stream(Mutex<Option<File>>),
 }
 
@@ -58,7 +59,7 @@ impl Access {
         }
     }
 
-    /// Reads `copy` from now on, which has what the stream had.
+    /// Reads from now on `copy`, which has the content of the stream.
     pub(super) fn copied_to(self, copy: Parts) -> Self {
         Self {
             bytes: Bytes::Parts(copy),
@@ -66,7 +67,7 @@ impl Access {
         }
     }
 
-    /// Returns the same with files that `change` made of the present ones.
+    /// Returns this access with the files that `change` makes of the present ones.
     pub(super) fn map_parts(self, change: impl FnOnce(Parts) -> Parts) -> Self {
         let bytes = match self.bytes {
             Bytes::Parts(parts) => Bytes::Parts(change(parts)),
@@ -88,7 +89,7 @@ impl Access {
         match &self.bytes {
             Bytes::Parts(_) => None,
             Bytes::Stream(file) => {
-                let file = file.lock().unwrap_or_else(PoisonError::into_inner);
+                let file = file.lock();
                 file.as_ref().map(look)
             }
         }
@@ -104,7 +105,7 @@ impl Access {
         stop: &'a (dyn Fn() -> Result<()> + Sync),
     ) -> Result<StoppableStream<'a>> {
         let taken = match &self.bytes {
-            Bytes::Stream(file) => file.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            Bytes::Stream(file) => file.lock().take(),
             Bytes::Parts(_) => None,
         };
         let file = taken.ok_or_else(|| Error::Input {
@@ -121,7 +122,7 @@ impl Access {
         self.parts().map_or(of_pipe, Parts::decoding)
     }
 
-    /// Returns the note of the bytes that are passed over at the end of a file or stream.
+    /// Returns the note of the bytes that were skipped at the end of a file or stream.
     pub(super) fn padding(&self) -> &Padding {
         self.parts().map_or(&self.padding, Parts::padding)
     }

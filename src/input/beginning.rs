@@ -95,7 +95,7 @@ pub(super) struct Beginning<'a> {
 }
 
 impl Beginning<'_> {
-    /// Guesses what begins so; `None` where nothing speaks against lines.
+    /// Guesses the format that begins like this. Returns `None` if nothing speaks against lines of text.
     pub(super) fn foreign(&self) -> Option<Foreign> {
         let bytes = &self.bytes[..self.bytes.len().min(FRONT_BYTES)];
         let found = known(bytes)
@@ -158,10 +158,10 @@ fn known(bytes: &[u8]) -> Option<Foreign> {
     MARKUP.iter().any(begins).then_some(Foreign::Markup)
 }
 
-/// Recognises the blocks of Hadoop's snappy: the length of a block, that of its first piece, and the length again in
-/// the piece itself.
+/// Recognises snappy blocks as Hadoop writes them: the length of a block, the length of its first piece, and the former
+/// again in the piece itself.
 fn hadoop_snappy(bytes: &[u8]) -> Option<Foreign> {
-    /// No block of Hadoop is longer.
+    /// The length of the longest block that Hadoop writes, in bytes.
     const MOST: u64 = 1 << 26;
     let (block, rest) = bytes.split_first_chunk()?;
     let (piece, rest) = rest.split_first_chunk()?;
@@ -265,19 +265,19 @@ pub(super) fn explained(error: Error, foreign: Option<Foreign>) -> Error {
     }
 }
 
-/// The kinds of foreign data that an input was found to have.
+/// The kinds of foreign data that were found in an input and told to the user.
 #[derive(Debug)]
 pub(super) struct Told(AtomicU32);
 
 impl Default for Told {
-    /// Tells nothing until somebody is to hear of it.
+    /// Treats every kind as told, until [`Told::arm`].
     fn default() -> Self {
         Self(AtomicU32::new(u32::MAX))
     }
 }
 
 impl Told {
-    /// Lets the next of each kind be told.
+    /// Forgets what was told, so that the next finding of each kind is told.
     pub(super) fn arm(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
@@ -288,12 +288,12 @@ impl Told {
         self.0.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
-    /// Returns true if anything may be told.
+    /// Returns true if [`Told::arm`] was called.
     pub(super) fn is_armed(&self) -> bool {
         self.0.load(Ordering::Relaxed) != u32::MAX
     }
 
-    /// Returns true if somebody is to hear of it, and nothing was told.
+    /// Returns true if [`Told::arm`] was called and nothing was told since.
     pub(super) fn is_silent(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }

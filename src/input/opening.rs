@@ -123,7 +123,7 @@ impl Input {
             return Err(Error::Input {
                 path: name,
                 source: io::Error::from_raw_os_error(rustix::io::Errno::ISDIR.raw_os_error()),
-                advice: "name its files, or give the directory to `Files` (where the command has it)",
+                advice: "name its files, or give the directory to `Files`",
             });
         }
         // Whether it is cached is asked first: a look at its size reads of it.

@@ -204,7 +204,7 @@ impl Parts {
         self.name.as_deref().unwrap_or(&self.paths[part])
     }
 
-    /// Returns the same with `name` for the only file.
+    /// Returns these files with `name` as the name of the only one.
     pub(crate) fn called(self, name: PathBuf) -> Self {
         Self {
             name: Some(name),

@@ -15,7 +15,7 @@ use crate::decode::file_format::FileFormat;
 use crate::decode::io_error::unreadable;
 use crate::error::Result;
 use crate::input::parts::Parts;
-use crate::sys::sync::{Mutex, PoisonError};
+use crate::sys::sync::Mutex;
 
 /// A piece of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(crate) enum Cuts {
 }
 
 impl<'a> Pieces<'a> {
-    /// Has all pieces of the files.
+    /// Makes the queue of all pieces of the files.
     pub(crate) fn new(parts: &'a Parts, cuts: Cuts) -> Self {
         Self {
             parts,
@@ -93,7 +93,7 @@ impl<'a> Pieces<'a> {
     /// # Errors
     /// As [`Parts::open`], of the file that it is of, where that is looked into.
     pub(crate) fn claim(&self) -> Result<Option<Piece>> {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = self.next.lock();
         let (part, start) = *next;
         if part == self.parts.all().len() {
             return Ok(None);

@@ -27,7 +27,9 @@
 //! `DataFusion`'s `MemoryReservation`.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::error::{Error, Result};
 
@@ -144,11 +146,7 @@ impl MemoryBudget {
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        // The ledger is consistent after every statement, so a panic elsewhere does not spoil it.
-        self.inner
-            .ledger
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.inner.ledger.lock()
     }
 
     /// Makes the error of refusing `bytes` to `consumer`, for a caller that knows without asking that there is no room.

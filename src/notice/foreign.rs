@@ -35,7 +35,7 @@ pub enum Foreign {
     SevenZip,
     /// A rar archive.
     Rar,
-    /// Compressed data of a kind that is decoded, but is not to be.
+    /// Compressed data that could be decoded, but is to be read as it is.
     Compressed,
     /// Compressed data in what was decoded.
     CompressedTwice,

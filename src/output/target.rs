@@ -94,7 +94,7 @@ impl Target {
         }
     }
 
-    /// Goes on through the page cache. Several threads may find at the same time that they must.
+    /// Makes all further writes go through the page cache. Several threads may call it at the same time.
     fn stop_direct(&self) {
         if self.is_direct.load(Ordering::Acquire) {
             // First: a thread that finds the flag down must find the descriptor changed. Twice does no harm.

@@ -39,7 +39,7 @@ use crate::reading::long_lines::LongLines;
 use crate::reading::{Reading, ReadingRules};
 use crate::run::{Phase, Run};
 use crate::sys::first_error::FirstFailure;
-use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sys::sync::{Condvar, Mutex, MutexGuard};
 
 /// The work of each worker of an ordered scan.
 pub(crate) trait OrderedWorker {
@@ -90,14 +90,10 @@ impl<'w> OrderedOutput<'w> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, OutputState<'w>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Notes that there is nothing to read, or something again. Where there is nothing, what was
     /// written must reach those who wait for it; and so must what is written until there is more.
     fn set_awaited(&self, is_awaited: bool) -> Result<()> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_awaited = is_awaited;
         let flushed = state.flush_if_awaited();
         flushed.map_err(|error| output_error(&self.target, "cannot write", error))
@@ -112,10 +108,10 @@ impl<'w> OrderedOutput<'w> {
         number: u64,
         failure: &FirstFailure,
     ) -> Result<MutexGuard<'_, OutputState<'w>>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while state.ticket != number {
             // The worker that has the ticket may have ended.
-            state = failure.wait(&self.ticket_changed, state)?;
+            failure.wait(&self.ticket_changed, &mut state)?;
         }
         Ok(state)
     }
@@ -160,7 +156,7 @@ impl ChunkOutput<'_, '_> {
     /// Writes the rest and lets the next chunk write, unless writing failed.
     fn finish(mut self) -> Result<()> {
         self.write()?;
-        let mut state = self.output.lock();
+        let mut state = self.output.state.lock();
         let flushed = state.flush_if_awaited();
         state.ticket += u64::from(flushed.is_ok());
         drop(state);
@@ -189,7 +185,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     let room = run
         .budget
         .split_off("long lines", layout.scan.long_line_bytes)?;
-    output.lock().ticket = 0;
+    output.state.lock().ticket = 0;
     let located = LocatedFailure::default();
     let failure = located.first();
     let state = ScanState::new(run, phase, input, &located);

@@ -37,7 +37,7 @@ use crate::run::{Phase, Run};
 use crate::spill::block::BlockRecords;
 use crate::spill::writer::BucketWriter;
 use crate::sys::belt::{Belt, Filled, Producer};
-use crate::sys::sync::{Mutex, PoisonError};
+use crate::sys::sync::Mutex;
 
 /// The properties that frames must have to be received.
 #[derive(Debug, Clone, Copy)]
@@ -120,7 +120,7 @@ pub(crate) fn receive(
     };
     belt.run(
         &|workers| {
-            let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut reader = reader.lock();
             reader.read_all(workers)
         },
         &|arrivals| {
@@ -140,8 +140,7 @@ pub(crate) fn receive(
             })
         },
     );
-    let reader = reader.into_inner();
-    let Reader { mut received, .. } = reader.unwrap_or_else(PoisonError::into_inner);
+    let Reader { mut received, .. } = reader.into_inner();
     drop(long_lines);
     located.into_unlocated()?;
     received.refusal.take().map_or(Ok(received), Err)

@@ -257,8 +257,8 @@ impl<'a> ScanState<'a> {
         front.max(mark)
     }
 
-    /// Counts the lines of a record without a key, and lines that are no records. Where it is, is looked up in the end
-    /// if it fails the scan.
+    /// Counts the lines of a record without a key, and lines that are not records. Only if it fails the scan is the
+    /// record's line number looked up, at the end.
     ///
     /// # Errors
     /// [`Error::BadRecord`], unless such records are to be left out.

@@ -121,7 +121,7 @@ pub(super) fn too_high(job: &Job, filter: &FilterPlan, accepted: f64) -> Error {
 /// another stored filter, more memory, a higher cap on bits per key; else only a higher rate.
 fn advice_on_rate(job: &Job, accepted: f64) -> String {
     if accepted == 0.0 {
-        return "no filter has that rate, so accept a higher rate or choose an exact strategy"
+        return "no filter has a rate of 0, so accept a higher rate or choose an exact strategy"
             .to_owned();
     }
     if let Some(stored) = job.stored_filter {

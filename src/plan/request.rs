@@ -82,7 +82,11 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
     // One input is accepted here: with a stored filter, or where two names are one file; `engine` checks what
     // was given.
     if job.inputs.is_empty() {
-        return Err(Error::usage("inputs: none given", "give one or more files"));
+        return Err(Error::number_of_files(
+            job.selection.name(),
+            0,
+            "give one or more",
+        ));
     }
     let is_input = |&input: &usize| input < job.inputs.len();
     if !job.sides.iter().all(is_input) || !is_each_a_side(job) {

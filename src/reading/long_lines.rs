@@ -16,7 +16,7 @@ use crate::reading::failure::LocatedFailure;
 use crate::reading::location::Location;
 use crate::size::round_mebibytes;
 use crate::sys::sync::thread;
-use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sys::sync::{Mutex, MutexGuard};
 
 /// The consumer, as the budget's messages name it.
 const LONG_LINE: &str = "a long line";
@@ -68,7 +68,7 @@ impl<'a> LongLines<'a> {
     /// Waits until no other reader puts a line together. Taken before the first buffer, dropped with the line
     /// complete: the buffer then belongs to a worker, which gives it back without waiting for anybody.
     pub(super) fn take_turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+        self.turn.lock()
     }
 
     /// Fails if the scan is to stop.

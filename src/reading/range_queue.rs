@@ -28,7 +28,7 @@ use crate::input::parts::Parts;
 use crate::memory::buffer::Buffer;
 use crate::reading::chunk::{ChunkRules, Cut};
 use crate::reading::range::RangeReader;
-use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sys::sync::Mutex;
 
 /// Reads the files of an input in chunks, for any number of threads.
 #[derive(Debug)]
@@ -129,13 +129,9 @@ impl<'a> RangeQueue<'a> {
         Ok(Some((claim.number, cut)))
     }
 
-    fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Claims the next range; `None` at the end of the last file.
     fn claim(&self) -> Result<Option<Claim>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let part = state.part;
         if part >= self.parts.all().len() {
             return Ok(None);
@@ -184,7 +180,7 @@ impl<'a> RangeQueue<'a> {
 
     /// Notes that a range of an open file was read.
     fn note_read(&self, part: usize) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some(open) = state.open.iter_mut().find(|open| open.part == part) {
             open.unread -= 1;
         }
@@ -193,7 +189,7 @@ impl<'a> RangeQueue<'a> {
     /// Checks at the end of a reading that no file changed that is still open; the others were checked when they
     /// were closed.
     fn verify_open(&self) -> Result<()> {
-        for open in &self.lock().open {
+        for open in &self.state.lock().open {
             self.parts.verify(open.part, open.file.file())?;
         }
         Ok(())

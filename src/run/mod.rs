@@ -14,8 +14,9 @@ pub(crate) mod listing;
 pub(crate) mod survey;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::error::Result;
 use crate::hash::LineHasher;
@@ -182,7 +183,7 @@ impl<'o> Run<'o> {
         )
     }
 
-    /// Returns true if lines must be IPv4 addresses (`--key-type ipv4`).
+    /// Returns true if lines must be IPv4 addresses ([`KeyType::Ipv4`]).
     pub(crate) fn is_ipv4(&self) -> bool {
         self.options.key_type == KeyType::Ipv4
     }
@@ -250,7 +251,7 @@ impl<'o> Run<'o> {
     /// Locks the notes for the statistics. Hold the guard for one statement only: the end of a phase takes
     /// the same lock.
     pub(crate) fn record(&self) -> MutexGuard<'_, Record> {
-        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+        self.record.lock()
     }
 
     /// Returns what the process has used of its memory so far.

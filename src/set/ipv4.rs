@@ -18,7 +18,8 @@
 //! *Cost:* 512 MiB of the budget at once, in 256 buffers. A page becomes resident with its first address.
 
 use std::net::Ipv4Addr;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
@@ -92,7 +93,7 @@ impl AddressSet {
     /// Calls `change` with the word that has the bit of `address`, and that bit alone, under the region's lock.
     fn with_word<T>(&self, address: u32, change: impl FnOnce(&mut u64, u64) -> T) -> T {
         let region = &self.regions[(address >> REGION_SHIFT) as usize];
-        let mut region = region.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut region = region.lock();
         let bit = (address & ((1 << REGION_SHIFT) - 1)) as usize;
         change(&mut region.words_mut()[bit / 64], 1 << (bit % 64))
     }

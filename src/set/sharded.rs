@@ -18,7 +18,7 @@ use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::PAGE;
 use crate::selection::{LineState, StateLayout};
 use crate::set::line_set::{LineSet, estimate_set_bytes, most_lines};
-use crate::sys::sync::{Mutex, PoisonError};
+use crate::sys::sync::Mutex;
 
 /// Enough that threads seldom meet, few enough that a full batch has 32 lines for each: as many as a
 /// [`LineSet`] fetches ahead.
@@ -81,9 +81,7 @@ impl ShardedSet {
     ) -> Result<()> {
         self.group(batch, indexes, scatter);
         for (shard, group) in scatter.groups() {
-            let mut set = self.shards[shard as usize]
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut set = self.shards[shard as usize].lock();
             let done = set.insert_all(batch, group.iter().copied(), side, |_| Ok(()))?;
             if done < group.len() {
                 let line = batch.keys[group[done] as usize];
@@ -123,9 +121,7 @@ impl ShardedSet {
         self.group(batch, indexes, scatter);
         let mut found_room = true;
         for (shard, group) in scatter.groups() {
-            let mut set = self.shards[shard as usize]
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut set = self.shards[shard as usize].lock();
             let indexes = group.iter().copied();
             found_room &= set.note_all(batch, indexes, side, has_room, &mut on_new)?;
         }
@@ -150,9 +146,7 @@ impl ShardedSet {
     ) -> Result<()> {
         self.group(batch, indexes, scatter);
         for (shard, group) in scatter.groups() {
-            let mut set = self.shards[shard as usize]
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut set = self.shards[shard as usize].lock();
             set.mark_all(batch, group.iter().copied(), side, &mut on_mark)?;
         }
         Ok(())
@@ -173,9 +167,7 @@ impl ShardedSet {
     ) -> Result<()> {
         self.group(batch, indexes, scatter);
         for (shard, group) in scatter.groups() {
-            let set = self.shards[shard as usize]
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let set = self.shards[shard as usize].lock();
             set.look_up_all(batch, group.iter().copied(), &mut each)?;
         }
         Ok(())
@@ -188,7 +180,7 @@ impl ShardedSet {
         mut visit: impl FnMut(&[u8], LineState) -> Result<()>,
     ) -> Result<()> {
         for shard in &self.shards {
-            let set = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let set = shard.lock();
             set.iter_marked()
                 .try_for_each(|(line, found)| visit(line, found))?;
         }

@@ -170,7 +170,9 @@ pub(crate) fn round_mebibytes(bytes: u64) -> u64 {
 /// Prints a rate (0..1) as a percentage, with an exponent where it is tiny: `1.256%`, `3.2e-7%`.
 pub fn display_rate(rate: f64) -> impl fmt::Display {
     let percent = rate * 100.0;
-    if percent == 0.0 || percent >= 0.001 {
+    if percent == 0.0 {
+        "0%".to_owned()
+    } else if percent >= 0.001 {
         format!("{percent:.3}%")
     } else {
         format!("{percent:.1e}%")

@@ -68,7 +68,7 @@ impl Bounds {
         }
     }
 
-    /// Tells whether this is no estimate.
+    /// Returns true if the number is exact, with both bounds equal to it.
     pub fn is_exact(&self) -> bool {
         self.low >= self.high
     }

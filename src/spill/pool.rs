@@ -29,7 +29,7 @@ use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::sys::first_error::FirstFailure;
-use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sys::sync::{Condvar, Mutex};
 
 /// Counts the blocks of `buckets` buckets that may be on their way to the disk: one for each thread that writes,
 /// while workers fill others. As many stay free when full blocks are kept in memory.
@@ -103,7 +103,7 @@ impl BlockPool {
     /// then.
     pub(crate) fn claim(&self, buckets: u64) -> Result<()> {
         // The one beyond the claims lets a worker go on while a full block is being written.
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.taken + state.claims + buckets + 1 > state.capacity {
             let missing = state.taken + state.claims + buckets + 1 - state.capacity;
             // The refusal asks the budget for its numbers, under a lock of its own.
@@ -117,7 +117,7 @@ impl BlockPool {
 
     /// Gives the claims of buckets back that stayed empty.
     pub(crate) fn unclaim(&self, buckets: u64) {
-        self.lock().claims -= buckets;
+        self.state.lock().claims -= buckets;
     }
 
     /// Takes the first block of a bucket that has a claim; never waits. Its content is whatever was there before.
@@ -125,7 +125,7 @@ impl BlockPool {
     /// # Errors
     /// [`crate::Error::Memory`] when the budget, not the pool, has no room for it.
     pub(crate) fn take_claimed(&self) -> Result<Buffer> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let block = self.take_from(&mut state)?;
         // Not before: a bucket that got no block still has its claim.
         state.claims -= 1;
@@ -135,7 +135,7 @@ impl BlockPool {
     /// Takes the next block of a bucket, if the full one that it replaces may stay in memory; never waits. `None`
     /// means that the full block must be written.
     pub(crate) fn take_if_roomy(&self) -> Result<Option<Buffer>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if !self.has_room(&state) {
             return Ok(None);
         }
@@ -144,7 +144,7 @@ impl BlockPool {
 
     /// Returns true if a full block could stay in memory now.
     pub(crate) fn is_roomy(&self) -> bool {
-        self.has_room(&self.lock())
+        self.has_room(&self.state.lock())
     }
 
     fn has_room(&self, state: &PoolState) -> bool {
@@ -154,19 +154,19 @@ impl BlockPool {
     /// Returns true if a partly filled block may stay in memory at the end of a filling. The next filling must still
     /// find a block for each of its `buckets`, and those in flight. The block itself is in `taken`.
     pub(crate) fn may_hold(&self, buckets: u64) -> bool {
-        let state = self.lock();
+        let state = self.state.lock();
         state.taken + state.claims + buckets + self.in_flight <= state.capacity
     }
 
     /// Announces the successor of a full block that is to be written. Call it before the block is sent.
     pub(crate) fn successor(&self) -> Successor<'_> {
-        self.lock().successors += 1;
+        self.state.lock().successors += 1;
         Successor { pool: self }
     }
 
     /// Takes a block back, from a writer thread or from a flush, and wakes one worker that waits for it.
     pub(crate) fn put(&self, block: Buffer) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.taken -= 1;
         state.free.push(block);
         self.returned.notify_one();
@@ -175,7 +175,7 @@ impl BlockPool {
     /// Counts what is taken, claimed and free.
     #[cfg(all(test, feature = "schedules"))]
     pub(crate) fn counts(&self) -> (u64, u64, usize) {
-        let state = self.lock();
+        let state = self.state.lock();
         (state.taken, state.claims, state.free.len())
     }
 
@@ -188,10 +188,6 @@ impl BlockPool {
         };
         state.taken += 1;
         Ok(block)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, PoolState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -211,7 +207,7 @@ impl Successor<'_> {
     /// back.
     pub(crate) fn take_or_wait(self, failure: &FirstFailure) -> Result<Buffer> {
         let pool = self.pool;
-        let mut state = pool.lock();
+        let mut state = pool.state.lock();
         loop {
             if state.taken + state.claims < state.capacity {
                 let block = pool.take_from(&mut state);
@@ -219,15 +215,15 @@ impl Successor<'_> {
                 drop(state);
                 return block;
             }
-            // The same on an error: the lock is given back before `self` is dropped.
-            state = failure.wait(&pool.returned, state)?;
+            // On an error, too, the lock is given back before `self` is dropped.
+            failure.wait(&pool.returned, &mut state)?;
         }
     }
 }
 
 impl Drop for Successor<'_> {
     fn drop(&mut self) {
-        self.pool.lock().successors -= 1;
+        self.pool.state.lock().successors -= 1;
     }
 }
 

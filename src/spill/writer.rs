@@ -36,8 +36,8 @@ use crate::spill::bucket::{Bucket, FIRST_HELD, HeldBlock};
 use crate::spill::filling_bucket::{FillingBucket, OpenBlock};
 use crate::spill::rules::FillRules;
 use crate::sys::first_error::FirstFailure;
+use crate::sys::sync::Mutex;
 use crate::sys::sync::channel::Sender;
-use crate::sys::sync::{Mutex, PoisonError};
 use crate::temp::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
 
 /// A sealed block on its way to its file. It has everything that a writer thread needs, and no lock.
@@ -109,7 +109,7 @@ impl<'a> BucketWriter<'a> {
     pub(super) fn seal(self) -> Vec<Bucket> {
         let rules = self.rules;
         let seal = |(bucket, part): (usize, Mutex<FillingBucket>)| {
-            let part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let part = part.into_inner();
             let address = Address {
                 bucket: bucket as u32,
                 ..rules.address
@@ -142,7 +142,7 @@ impl<'a> BucketWriter<'a> {
     pub(crate) fn append(&self, bucket: u32, batch: Batch<'_>, indexes: &[u32]) -> Result<()> {
         self.failure.check()?;
         let mutex = &self.parts[bucket as usize];
-        let mut part = mutex.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut part = mutex.lock();
         let behind = if self.rules.has_ordinals {
             ORDINAL_BYTES
         } else {
@@ -384,7 +384,7 @@ impl<'a> BucketWriter<'a> {
     pub(super) fn flush(&self) -> Result<()> {
         let pool = self.rules.pool;
         for (bucket, part) in self.parts.iter().enumerate() {
-            let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut part = part.lock();
             if let Some(block_sink) = self.rules.block_sink {
                 part.hand_over(block_sink, bucket as u32)?;
             }

@@ -61,7 +61,7 @@ pub fn query(
     let kind = filter.shape().kind;
     if question == Question::Counts && !matches!(kind, Kind::Counting | Kind::Spectral) {
         return Err(Error::usage(
-            format!("filter: {kind} filters do not support counting"),
+            format!("filter: a {kind} filter does not count its lines"),
             "build a spectral or a counting filter",
         ));
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::sys::sync::atomic::{AtomicBool, Ordering};
 use crate::sys::sync::channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender};
-use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sys::sync::{Condvar, Mutex, MutexGuard};
 
 /// The time after which a waiting thread looks for the failure of another, which does not wake it. It bounds how long
 /// a failed run takes to stop.
@@ -34,7 +34,7 @@ impl FirstFailure {
     /// Notes an error, unless there is one already; returns true if this one was kept. [`Error::Interrupted`] is kept
     /// only until a cause comes: a thread that was stopped may be quicker than the one that knows why.
     pub(crate) fn note(&self, error: Error) -> bool {
-        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = self.first.lock();
         // A thread that stopped because of another reports this; it says nothing about the cause.
         let is_echo = matches!(error, Error::Interrupted);
         let is_kept = match &*first {
@@ -102,22 +102,16 @@ impl FirstFailure {
     /// Waits until `woken` is notified or it is time to look; the caller looks whether it has what it waits for.
     ///
     /// # Errors
-    /// [`Error::Interrupted`] when something has failed. The lock is given back then.
-    pub(crate) fn wait<'g, T>(
-        &self,
-        woken: &Condvar,
-        guard: MutexGuard<'g, T>,
-    ) -> Result<MutexGuard<'g, T>> {
+    /// [`Error::Interrupted`] when something has failed.
+    pub(crate) fn wait<T>(&self, woken: &Condvar, guard: &mut MutexGuard<'_, T>) -> Result<()> {
         self.check()?;
-        let waited = woken.wait_timeout(guard, LOOK_UP);
-        Ok(waited.unwrap_or_else(PoisonError::into_inner).0)
+        // Whether the time ran out does not matter: the caller looks in either case.
+        woken.wait_for(guard, LOOK_UP);
+        Ok(())
     }
 
     /// Returns the first error. Called when all threads have ended: taking it by value makes sure of that.
     pub(crate) fn into_result(self) -> Result<()> {
-        self.first
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-            .map_or(Ok(()), Err)
+        self.first.into_inner().map_or(Ok(()), Err)
     }
 }

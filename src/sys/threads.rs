@@ -174,7 +174,7 @@ pub(crate) fn no_thread(error: &std::io::Error) -> Error {
 #[cfg(all(test, not(feature = "schedules")))]
 mod tests {
     use super::*;
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// Counts how many of `most` workers start for `pieces` of work, and how many pieces they do.
@@ -223,12 +223,10 @@ mod tests {
         Workers::new(8).run(&failure, |found_work| {
             found_work();
             all.wait();
-            *ends
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner) += 1;
+            *ends.lock() += 1;
             Ok(())
         });
-        assert_eq!(ends.into_inner().unwrap_or_default(), 8);
+        assert_eq!(ends.into_inner(), 8);
     }
 
     #[test]

@@ -16,9 +16,10 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tempfile::TempDir;
 
 use crate::error::{Error, Result};
@@ -76,10 +77,7 @@ impl Drop for TempDirectory {
     /// Removes the private directory with what is in it, while path and mark are still held. Errors are
     /// ignored: the mark then stays, and the next run with this directory tries again.
     fn drop(&mut self) {
-        let made = self
-            .private
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
+        let made = self.private.get_mut();
         if let Some(made) = made {
             remove_own(made.directory.path(), *self.present.get_mut() > 0);
         }
@@ -200,10 +198,7 @@ impl TempDirectories {
     /// be removed stays. The counts of present files stay as well: they may be too high, never too low.
     pub(super) fn remove_files(&self, is_meant: impl Fn(&[u8]) -> bool) {
         for directory in &self.list {
-            let made = directory
-                .private
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let made = directory.private.lock();
             if let Some(made) = &*made {
                 let _some_may_stay = remove_files(made.directory.path(), &is_meant);
             }
@@ -247,7 +242,7 @@ impl TempDirectory {
     /// 2. Mark it as one of a live run.
     /// 3. If another run took it for an orphan between 1 and 2, make a new one.
     fn private_path(&self, interrupt: &Interrupt) -> Result<(PathBuf, bool)> {
-        let mut made = self.private.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.private.lock();
         if let Some(made) = &*made {
             return Ok((made.directory.path().to_owned(), false));
         }

@@ -21,7 +21,7 @@
 //!
 //! *Cost:* a lock per read or write; no memory for a file whose directory has room.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 
 /// The parts of a file. The threads that write it share it; a directory is its index in [`TempDirectories`].
 ///
@@ -66,12 +66,12 @@ impl Extents {
 
     /// Returns the directory that the next write goes to.
     pub(super) fn latest(&self) -> usize {
-        self.lock().latest
+        self.parts.lock().latest
     }
 
     /// Returns true if anything is in another directory than the first.
     pub(super) fn has_parts(&self) -> bool {
-        !self.lock().elsewhere.is_empty()
+        !self.parts.lock().elsewhere.is_empty()
     }
 
     /// Notes that `bytes` from `start` on are in `directory`, after they were written there. True if they are the
@@ -81,7 +81,7 @@ impl Extents {
         if directory == self.first_directory {
             return false;
         }
-        let mut parts = self.lock();
+        let mut parts = self.parts.lock();
         parts.latest = directory;
         let is_first = parts
             .elsewhere
@@ -110,7 +110,7 @@ impl Extents {
     /// Returns the directory of the byte at `offset`, and the offset up to which everything is in that directory, at
     /// most `end`. A reader calls it again from there until it is at `end`.
     pub(super) fn part_at(&self, offset: u64, end: u64) -> (usize, u64) {
-        let parts = self.lock();
+        let parts = self.parts.lock();
         let next = parts.elsewhere.iter().find(|part| part.end > offset);
         match next {
             Some(part) if part.start <= offset => (part.directory, part.end.min(end)),
@@ -122,16 +122,12 @@ impl Extents {
     /// Lists all directories that have a part of the file, the first one included, each once.
     pub(super) fn directories(&self) -> Vec<usize> {
         let mut directories = vec![self.first_directory];
-        for part in &self.lock().elsewhere {
+        for part in &self.parts.lock().elsewhere {
             if !directories.contains(&part.directory) {
                 directories.push(part.directory);
             }
         }
         directories
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ExtentList> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -151,7 +147,11 @@ mod tests {
             assert!(!extents.note(1, start, 10));
         }
         assert!(extents.note(2, 50, 10), "the second directory is full, too");
-        assert_eq!(extents.lock().elsewhere.len(), 3, "neighbours are one part");
+        assert_eq!(
+            extents.parts.lock().elsewhere.len(),
+            3,
+            "neighbours are one part"
+        );
         let (mut at, mut found) = (0, Vec::new());
         while at < 60 {
             let (directory, end) = extents.part_at(at, 60);

@@ -29,8 +29,10 @@
 //! *Cost:* a lock for each block, and two files of `/proc` for each step: some 50 microseconds for 16 MiB.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::sys::failpoint::fail_point;
 use crate::sys::writeback::{Unwritten, Writeback};
@@ -88,18 +90,18 @@ impl PageCache {
     /// Makes the cache full, until [`PageCache::empty`].
     #[cfg(test)]
     pub(super) fn fill(&self) {
-        self.lock().held_bytes += ALL;
+        self.state.lock().held_bytes += ALL;
     }
 
     /// Takes back what [`PageCache::fill`] did.
     #[cfg(test)]
     fn empty(&self) {
-        self.lock().held_bytes -= ALL;
+        self.state.lock().held_bytes -= ALL;
     }
 
     /// Takes a block of `bytes` into the cache, if there is room.
     fn takes(&self, bytes: u64) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.left_bytes < bytes {
             let unwritten = (self.ask)().filter(|unwritten| unwritten.most_bytes >= LEAST_SHARE);
             state.most_bytes = unwritten.map_or(0, |unwritten| unwritten.most_bytes);
@@ -112,10 +114,6 @@ impl PageCache {
             state.held_bytes += bytes;
         }
         is_taken
-    }
-
-    fn lock(&self) -> MutexGuard<'_, CacheState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -177,7 +175,7 @@ impl CachedPart {
 
 impl Drop for CachedPart {
     fn drop(&mut self) {
-        self.cache.lock().held_bytes -= *self.bytes.get_mut();
+        self.cache.state.lock().held_bytes -= *self.bytes.get_mut();
     }
 }
 

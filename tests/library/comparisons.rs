@@ -313,7 +313,7 @@ fn what_makes_no_sense_is_refused() {
         error.to_string()
     };
     let options = sandbox.options();
-    assert!(refused(&paths[..1], &options).contains("1 given"));
+    assert!(refused(&paths[..1], &options).contains("one file given"));
     let bloom = Options {
         strategy: Some(Strategy::Bloom),
         ..options.clone()

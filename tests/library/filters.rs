@@ -432,7 +432,7 @@ fn what_is_removed_from_a_file_is_gone_and_the_rest_is_not() {
         let sources = [Source::from(&gone)];
         let refused = change(&filter, &sources, Change::Remove, &options(2)).unwrap_err();
         assert!(
-            refused.to_string().contains("do not support removal"),
+            refused.to_string().contains("no line can be removed"),
             "{refused}"
         );
     }

@@ -217,7 +217,7 @@ fn l14_a_difference_of_one_file_and_other_selections_are_refused() {
         error.to_string()
     };
     let said = refused(&paths[..1], Selection::difference());
-    assert!(said.contains("two or more files"), "{said}");
+    assert!(said.contains("give two or more"), "{said}");
     let said = refused(&paths, Selection::union());
     assert!(said.contains("union"), "{said}");
     let said = refused(&paths, Selection::difference().with_repeats());

@@ -9,16 +9,24 @@ use clap::builder::{PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::{Args, ValueEnum};
 use outset::cluster::{Compression, JoinRequest, MOST_SIDES, ShardRequest, Shards};
 use outset::size::parse_bytes;
-use outset::{Error, Interrupt, LineFormat, Options, Result, Selection, Source};
+use outset::{Error, Interrupt, Options, Result, Selection, Source};
 
+use crate::cli::help::{INPUTS, OTHER, REPORTS, RESULT};
 use crate::cli::operation::Operation;
 use crate::cli::options::{
     DecodingArguments, FormatArguments, KeyFile, MachineArguments, TalkArguments, TempArguments,
+    TerminatorArguments,
 };
 use crate::cli::select::{SideArguments, WrittenArguments};
 use crate::cli::sides::{List, Names};
+use crate::cli::texts::{self, long};
 
 const LIST_ADVICE: &str = "give --shards-from a file that lists the names of shard files";
+const KEY_OF_JOB: &str = "\
+All shards of a job have the same key. Draw a new key for each job, and let only its owner read the file: (umask 077; \
+od -An -vtx8 -N32 /dev/urandom | tr -d ' \\n' > job.key). Anyone who knows the key can craft lines that all go to one \
+bucket.";
+const STATS_HELP: &str = "`outset finish` needs this report of every shard and join of a job.";
 const EXIT_STATUS: &str = "\
 Exit status: 0 complete · 2 wrong usage · 3 an input is unreadable, or changed
              4 temporary space is full, unusable or over its limit · 5 output failed
@@ -28,9 +36,9 @@ Exit status: 0 complete · 2 wrong usage · 3 an input is unreadable, or changed
 
 /// Split an input by hash into blocks of lines, for `outset join` on this or another machine.
 ///
-/// Every line of FILE that begins in the range goes to one of N buckets. Equal lines of all inputs of a job go to the
-/// same bucket, because all shards have the same key and the same N. The blocks go to standard output, or to a shard
-/// file with an index. They end with a trailer; without it they are not complete, and no join accepts them.
+/// Each line of FILE (with --range, each line that begins there) goes to one of N buckets. Equal lines of all inputs of
+/// a job go to the same bucket, because all shards use the same key and the same N. The blocks go to standard output,
+/// or with -o to a shard file with an index. They end with a trailer; no join accepts blocks without it.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct ShardArguments {
@@ -38,45 +46,39 @@ pub(crate) struct ShardArguments {
     #[arg(value_name = "FILE")]
     pub(super) file: PathBuf,
 
-    /// Which side of the operation the lines belong to, from 1
+    /// Number of the side that FILE belongs to, from 1
     #[arg(long, value_name = "I", value_parser = clap::value_parser!(u32).range(1..))]
     side: u32,
 
     /// Number of buckets, the same for all shards of the job
     ///
-    /// outset holds one block in memory for each bucket: more buckets, or less memory, make smaller blocks. Below 16
-    /// KiB they are slow, above 64 KiB they gain little; 4 KiB is the minimum.
+    /// outset holds one block in memory for each bucket, so more buckets or less memory make smaller blocks. Blocks
+    /// below 16 KiB are slow, and blocks above 64 KiB gain little. The minimum is 4 KiB.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     buckets: u32,
 
-    /// File with the hash key of the job (64 hexadecimal digits)
-    ///
-    /// Draw a new key for each job, and let only its owner read the file: (umask 077; od -An -vtx8 -N32 /dev/urandom |
-    /// tr -d ' \n' > job.key). Anyone who knows the key can craft lines that all go to one bucket.
-    #[arg(long, value_name = "KEY", value_parser = KeyFile::parser())]
+    #[arg(long, value_name = "FILE", help = texts::HASH_KEY_FILE, long_help = long(texts::HASH_KEY_FILE, KEY_OF_JOB), value_parser = KeyFile::parser())]
     hash_key_file: KeyFile,
 
     /// Take only lines that begin in this range of FILE, in bytes
     ///
-    /// If ranges cover FILE without overlap, each line is taken by exactly one of them, even if a range begins
-    /// in the middle of a line. Not for
-    /// compressed files.
+    /// If ranges cover FILE without overlap, exactly one of them takes each line, even if a range begins in the middle
+    /// of a line. Not for compressed files.
     #[arg(long, value_name = "OFFSET:LENGTH", value_parser = parse_range)]
     range: Option<Range<u64>>,
 
     /// Leave out lines that this stored filter certainly does not contain
     ///
-    /// For an intersection, use a filter of one side on the others: it drops lines that cannot be common. Build it with
-    /// --hash-key-file and the key of the job.
+    /// For an intersection, use a filter of one side for the shards of the others: it drops lines that cannot be
+    /// common. Build it with --hash-key-file and the key of the job.
     #[arg(long, value_name = "FILTER")]
     pub(super) filter: Option<PathBuf>,
 
-    /// How to compress blocks
+    /// Compression of blocks
     #[arg(long, value_name = "NAME", default_value = "lz4")]
     compress: CompressionName,
 
-    /// Write the blocks to SHARD, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "SHARD")]
+    #[arg(short, long, value_name = "FILE", help = texts::OUTPUT, help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
 
     #[command(flatten)]
@@ -96,7 +98,7 @@ pub(crate) struct ShardArguments {
 ///
 /// Reads the blocks of any number of shards from standard input (`-`), or one bucket of shard files. The result is
 /// exact, and comes in no particular order. Standard output gets frames of whole lines and a trailer; a file (-o) gets
-/// the lines alone. Wherever this help speaks of files that have a line, as for --which and --at-least, it means sides.
+/// the lines alone. Wherever an option says file, as --which and --at-least do, read side.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct JoinArguments {
@@ -106,12 +108,11 @@ pub(crate) struct JoinArguments {
 
     /// Read the names of the shard files from LIST, one per line
     ///
-    /// For more names than a command line holds. `-` is standard input.
-    #[arg(long, value_name = "LIST", conflicts_with = "shards")]
+    /// Use this for more names than a command line holds. `-` is standard input.
+    #[arg(long, value_name = "LIST", help_heading = INPUTS, conflicts_with = "shards")]
     shards_from: Option<PathBuf>,
 
-    /// The operation, by the name of its command
-    #[arg(long, value_name = "NAME", default_value = "intersect", value_parser = joined_operations())]
+    #[arg(long, help = texts::OPERATION, value_name = "NAME", default_value = "intersect", value_parser = joined_operations())]
     operation: Operation,
 
     /// Number of sides of the job
@@ -127,20 +128,18 @@ pub(crate) struct JoinArguments {
     #[command(flatten)]
     by_number: SideArguments,
 
+    /// Write the result to FILE, complete or not at all [default: frames to standard output]
+    #[arg(short, long, value_name = "FILE", help_heading = RESULT)]
+    pub(super) output: Option<PathBuf>,
+
     #[command(flatten)]
     written: WrittenArguments,
 
-    /// Write each line as often as the first side has it, instead of once
-    #[arg(long, conflicts_with_all = ["all", "count"])]
+    #[arg(long, help = texts::REPEATS, help_heading = RESULT, conflicts_with_all = ["all", "count"])]
     repeats: bool,
 
-    /// Write the lines to FILE, complete or not at all [default: frames to standard output]
-    #[arg(short, long, value_name = "FILE")]
-    pub(super) output: Option<PathBuf>,
-
-    /// Lines end in NUL instead of newline
-    #[arg(short, long)]
-    zero_terminated: bool,
+    #[command(flatten)]
+    terminator: TerminatorArguments,
 
     #[command(flatten)]
     temp: TempArguments,
@@ -152,7 +151,7 @@ pub(crate) struct JoinArguments {
     pub(super) work: WorkArguments,
 }
 
-/// Check the reports of all shards and joins of a job, and write a summary if the job is complete.
+/// Check the reports of all shards and joins of a job, and write a summary as JSON if the job is complete.
 ///
 /// Fails with status 7 unless the shards of each side cover its files exactly once, every bucket was joined once, all
 /// joins had the same operation and options, and the joins read the lines that the shards sent (judged by their number
@@ -161,33 +160,31 @@ pub(crate) struct JoinArguments {
 /// Example: outset finish stats/*.json --shards 8 -o result/_SUCCESS
 #[derive(Debug, Args)]
 pub(crate) struct FinishArguments {
-    /// The files that --stats of shard and join wrote; several reports may be in one file
+    /// Reports: the files that --stats of shard and join wrote; one file may hold several
     #[arg(value_name = "STATS", required = true)]
     pub(super) reports: Vec<PathBuf>,
 
-    /// How many shards there must be
+    /// Number of shards that there must be
     ///
-    /// Without it, finish checks only that the reported ranges of each reported file cover the file; it cannot notice a
-    /// file that no shard has read. Required if a shard has read a pipe.
+    /// Without this option, finish checks only that the reported ranges of each reported file cover the file. It cannot
+    /// notice a file that no shard has read. Required if a shard has read a pipe.
     #[arg(long, value_name = "N")]
     pub(super) shards: Option<u64>,
 
-    /// Write the summary to FILE as JSON, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help = texts::OUTPUT, help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
 }
 
 /// The options of a step of a job.
 #[derive(Debug, Args)]
 pub(crate) struct WorkArguments {
-    /// Write the report of this step to FILE as JSON, for `outset finish`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help = texts::STATS, long_help = long(texts::STATS, STATS_HELP), help_heading = REPORTS)]
     pub(super) stats: Option<PathBuf>,
 
     /// End when the process that started this one has ended
     ///
-    /// Use this if the scheduler may be killed: the step then ends and removes what it has written.
-    #[arg(long)]
+    /// Use this if the scheduler may be killed: the step then ends too, and removes what it has written.
+    #[arg(long, help_heading = OTHER)]
     pub(super) end_with_parent: bool,
 
     #[command(flatten)]
@@ -263,12 +260,8 @@ impl JoinArguments {
     }
 
     pub(super) fn options(&self, interrupt: &Interrupt) -> Options {
-        let format = LineFormat {
-            terminator: if self.zero_terminated { 0 } else { b'\n' },
-            ..LineFormat::default()
-        };
         let options = Options {
-            format,
+            format: self.terminator.format(),
             ..self.machine.options(interrupt)
         };
         self.temp.add_to(options, self.output.as_deref())

@@ -11,68 +11,60 @@ use outset::size::parse_rate;
 use outset::{Error, Interrupt, Options, Result, Strategy};
 
 use super::sweep::Sweep;
+use crate::cli::help::{REPORTS, STRATEGY};
 use crate::cli::operation::Operation;
 use crate::cli::options::TalkArguments;
 use crate::cli::run_options::{ForceArguments, RunArguments};
 use crate::cli::sides::{FILES, InputArguments};
+use crate::cli::texts::{self, long};
+
+const COMPARED: &str = "\
+Takes intersect and diff, also by other names such as difference. Only diff takes more than two files. symdiff cannot \
+be approximated, and an approximate union has a different error rate for each file, so neither can be compared.";
+const EXACT: &str = "This is the strategy of the exact run. The approximate run always uses bloom.";
+const HIGHER: &str = "If the predicted rate is higher, the command fails.";
+const PAGE: &str = "\
+The page shows the predicted and measured rates over memory, the times of both runs, their phases, memory and buckets, \
+and the data behind each chart. It loads nothing from the network.";
 
 /// Run intersect or diff exactly and approximately, and show how the results differ.
 ///
-/// The exact run comes first, then the approximate one (--strategy bloom), both under the same memory
-/// limit. An approximate intersect has false lines, and an approximate diff misses lines. Either way, these
-/// are the lines that pass the filter by mistake. The output shows how many they are; the false-positive
-/// rate as measured, as predicted, and as computed from the contents of the filter; for intersect, the share of the
-/// approximate result that is right (precision); for diff, the share of the exact result that was found
-/// (recall); and the seconds, bytes, temporary disk and peak memory of each run.
+/// The exact run comes first, then the approximate one (--strategy bloom), both under the same memory limit. An
+/// approximate intersect has false lines; an approximate diff misses lines. Both mistakes are lines that pass the
+/// filter although they should not. The output shows their number, and the false-positive rate as measured, as
+/// predicted, and as computed from the contents of the filter. For intersect, it shows the share of the approximate
+/// result that is right (precision); for diff, the share of the exact result that was found (recall). It also shows the
+/// seconds, bytes, temporary disk and peak memory of each run.
 ///
-/// The measured rate of intersect is the number of false lines divided by the number of distinct lines
-/// that only the larger file has. If the larger file has more than 65,536 distinct lines (a low memory limit
-/// lowers this threshold), outset estimates how many it has. The measured rate of diff is the number of
-/// missing lines divided by the number of lines of the exact result.
+/// The measured rate of intersect is the number of false lines divided by the number of distinct lines that only the
+/// larger file has. If the larger file has more than 65,536 distinct lines (fewer under a low memory limit), outset
+/// estimates that number. The measured rate of diff is the number of missing lines divided by the number of lines of
+/// the exact result.
 ///
-/// Bounds of a number, and of the predicted rate, hold with 99% confidence. The measured rate is one number
-/// divided by another, so its bounds hold with 98%.
+/// The bounds of a number, and those of the predicted rate, hold with 99% confidence. The bounds of the measured rate,
+/// one number divided by another, hold with 98%.
 ///
-/// The two runs share no work. Uncached files are read with direct I/O where possible, so the first run
+/// The two runs share no work. outset reads files that are not cached with direct I/O where it can, so the first run
 /// does not warm the cache for the second.
 ///
 /// Both results stay on temporary disk until they are compared.
 #[derive(Debug, Args)]
-#[command(mut_arg(FILES, |file| file.help("Two files (more for --operation diff), not pipes, because each is read several times")))]
+#[command(mut_arg(FILES, |file| file.help("Two files (for --operation diff, two or more); no pipes, because each file is read several times")))]
 pub(crate) struct CompareArguments {
-    #[command(flatten)]
-    pub(super) inputs: InputArguments,
-
-    /// The operation to compare: intersect or diff
-    ///
-    /// Only diff takes more than two files. Other names of diff, such as difference, are accepted too. symdiff cannot
-    /// be approximated, and an approximate union has a different error rate for each file, so neither can be compared.
     #[arg(
         long,
+        help = texts::OPERATION,
+        long_help = long(texts::OPERATION, COMPARED),
         value_name = "NAME",
         default_value = "intersect",
         hide_possible_values = true
     )]
     pub(super) operation: Operation,
 
-    /// Strategy of the exact run; auto chooses one to fit the memory limit
-    #[arg(long, value_name = "NAME", default_value = "auto")]
-    strategy: ExactName,
-
-    /// Fail if the predicted false-positive rate is above this, such as 1% or 0.01
-    #[arg(long, value_name = "P", value_parser = parse_rate)]
-    max_fpr: Option<f64>,
-
-    #[command(flatten)]
-    pub(super) run: RunArguments,
-
-    #[command(flatten)]
-    force: ForceArguments,
-
     /// Compare at several points, such as memory=16M,32M,64M or max-fpr=5%,1%,0.1%
     ///
-    /// memory: make both runs under each memory limit. max-fpr: make the exact run once, then an
-    /// approximate run with a filter sized for each rate.
+    /// memory: make both runs under each memory limit. max-fpr: make the exact run once, then an approximate run for
+    /// each rate, with a filter sized for it.
     #[arg(long, value_name = "WHAT=VALUE,VALUE...")]
     pub(super) sweep: Option<Sweep>,
 
@@ -84,15 +76,25 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sweep", "list_false"])]
     list_missing: Option<PathBuf>,
 
-    /// Write the comparison to FILE as JSON; `-` is standard error
-    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
+    #[command(flatten)]
+    pub(super) inputs: InputArguments,
+
+    #[arg(long, help = texts::STRATEGY, long_help = long(texts::STRATEGY, EXACT), value_name = "NAME", default_value = "auto", help_heading = STRATEGY)]
+    strategy: ExactName,
+
+    #[arg(long, help = texts::MAX_FPR, long_help = long(texts::MAX_FPR, HIGHER), value_name = "P", value_parser = parse_rate, help_heading = STRATEGY)]
+    max_fpr: Option<f64>,
+
+    #[command(flatten)]
+    pub(super) run: RunArguments,
+
+    #[command(flatten)]
+    force: ForceArguments,
+
+    #[arg(long, help = texts::STATS, value_name = "FILE", help_heading = REPORTS)]
     pub(super) stats: Option<PathBuf>,
 
-    /// Write a report of the comparison to FILE, as an HTML page with charts
-    ///
-    /// The page shows the predicted and measured rates over memory, the times of both runs, their
-    /// phases, memory and buckets, and the data behind each chart. It loads nothing from the network.
-    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
+    #[arg(long, value_name = "FILE", help = texts::REPORT, long_help = long(texts::REPORT, PAGE), help_heading = REPORTS)]
     pub(super) report: Option<PathBuf>,
 
     #[command(flatten)]

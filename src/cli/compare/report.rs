@@ -20,7 +20,7 @@ pub(crate) enum ComparisonReport<'a> {
 }
 
 impl<'a> ComparisonReport<'a> {
-    /// Makes the report of `points`; one that is not of a sweep stands for itself.
+    /// Makes the report of `points`: a sweep, or the one point alone if `is_sweep` is false.
     pub(crate) fn new(points: &'a [Comparison], is_sweep: bool) -> Self {
         match points {
             [only] if !is_sweep => Self::One(only),

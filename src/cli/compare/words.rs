@@ -15,7 +15,7 @@ pub(crate) struct Words {
     pub(crate) exact_column: &'static str,
     /// The property of the lines that could pass the filter by mistake, after "lines that".
     pub(crate) could_pass: &'static str,
-    /// The share of right lines that [`Comparison::quality`] is.
+    /// The name of the share that [`Comparison::quality`] is: precision or recall.
     pub(crate) quality: &'static str,
     /// The whole of the share, and the property that it measures.
     pub(crate) share: &'static str,

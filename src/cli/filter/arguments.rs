@@ -11,14 +11,21 @@ use outset::Source;
 use outset::size::{parse_bytes, parse_count, parse_rate};
 use outset::stored::{FilterSize, KeyCount};
 
+use crate::cli::help::RESULT;
 use crate::cli::options::{
     FormatArguments, KindName, LineArguments, MachineArguments, ReadingArguments, TalkArguments,
     parse_bits,
 };
+use crate::cli::texts::{self, long};
 
 /// The rate of a filter for which no other size is given.
 const DEFAULT_FPR: f64 = 0.01;
 
+const FOR_OWNER: &str = "Only the file's owner can read it, since it contains the hash key.";
+const LINES_HELP: &str = "\
+Default: the number of all lines, repeats included. outset estimates it from a sample of the FILEs, or counts it if \
+any FILE is compressed.";
+const NEW_LINES: &str = "The result is the new lines of --print-new.";
 const EXAMPLE: &str = "\
 Example:     outset filter build --lines 10M --max-fpr 0.1% -o seen.osf
              crawler | outset filter insert seen.osf --print-new | fetch";
@@ -46,42 +53,34 @@ pub(crate) struct WorkArguments {
     pub(crate) talk: TalkArguments,
 }
 
-/// Build a filter from the lines of all FILEs (without a FILE: an empty filter).
+/// Build a filter from the lines of all FILEs (without FILEs: an empty filter).
 ///
-/// The size follows from the number of distinct lines (--lines; by default the number of all lines, repeats included,
-/// estimated from a sample of the FILEs, or counted if any FILE is compressed) and from one of --max-fpr, --size and
-/// --bits-per-key.
+/// The size follows from the number of distinct lines (--lines) and from one of --max-fpr, --size and --bits-per-key.
 #[derive(Debug, Args)]
 pub(crate) struct BuildArguments {
     /// Input files; `-` is standard input
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Write the filter to FILTER, complete or not at all; `-` is standard output
-    ///
-    /// Only the file's owner can read it, since it contains the hash key.
-    #[arg(short, long, value_name = "FILTER")]
+    #[arg(short, long, value_name = "FILE", help = texts::OUTPUT_FILTER, long_help = long(texts::OUTPUT_FILTER, FOR_OWNER), help_heading = RESULT)]
     pub(crate) output: PathBuf,
 
     /// Kind of filter
     ///
-    /// blocked: bits within one cache line; fastest. classic: bits anywhere; smallest (with --hashes 1,
-    /// a plain bitmap). counting: 4-bit counters; supports removal. spectral: 16-bit counters; estimates
-    /// how often a line was inserted. fingerprint: 128-bit digests; exact unless two lines have equal
-    /// digests; supports removal.
+    /// blocked: bits within one cache line; fastest. classic: bits anywhere; smallest (with --hashes 1, a plain
+    /// bitmap). counting: 4-bit counters; supports removal. spectral: 16-bit counters; estimates how often a line was
+    /// inserted. fingerprint: 128-bit digests; exact unless two lines have equal digests; supports removal.
     #[arg(long, value_name = "KIND", default_value = "blocked")]
     pub(crate) kind: KindName,
 
-    /// Number of distinct lines to size for [default: number of all lines,
-    /// repeats included, estimated from a sample of the FILEs, or counted if any FILE is compressed]
-    #[arg(long = "lines", value_name = "N", value_parser = parse_count, conflicts_with = "count_lines")]
+    #[arg(long = "lines", help = texts::LINES, long_help = long(texts::LINES, LINES_HELP), value_name = "N", value_parser = parse_count, conflicts_with = "count_lines")]
     for_lines: Option<u64>,
 
     /// Count the lines of the FILEs in a first pass instead of estimating them
     #[arg(long)]
     count_lines: bool,
 
-    /// False-positive rate to size for, such as 0.1% or 0.001 [default: 1%]
+    /// Maximum false-positive rate, such as 1% or 0.01 [default: 1%]
     #[arg(long, value_name = "P", value_parser = parse_fpr, group = "sizing")]
     max_fpr: Option<f64>,
 
@@ -89,12 +88,10 @@ pub(crate) struct BuildArguments {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, group = "sizing")]
     size: Option<u64>,
 
-    /// Number of bits per line
-    #[arg(long, value_name = "B", value_parser = parse_bits, group = "sizing")]
+    #[arg(long, help = texts::BITS_PER_KEY, value_name = "B", value_parser = parse_bits, group = "sizing")]
     bits_per_key: Option<f64>,
 
-    /// Hash functions per line (k) [default: the number with the lowest false-positive rate]
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, help = texts::HASHES, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) hashes: Option<u32>,
 
     /// Copy kind, size, hash functions, hash key, line format, --ignore-case and --trim from this filter, so that the
@@ -150,8 +147,7 @@ pub(crate) struct AskArguments {
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Write the result to FILE, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, help = texts::OUTPUT, value_name = "FILE", help_heading = RESULT)]
     pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]
@@ -184,28 +180,26 @@ impl AskArguments {
 /// Print the lines that the filter may contain.
 ///
 /// The lines keep their order, and repeated lines are printed each time. A line that is not printed is certainly not in
-/// the filter (with --invert: it may be). Lines from a pipe are looked up as they arrive. Line ends, --ignore-case and
-/// --trim are those of the filter, so they need not be given. outset maps the filter file into memory. If the file is
-/// larger than the memory limit, each lookup reads only the parts that it needs.
+/// the filter; with --invert, it may be. Lines from a pipe are looked up as they arrive. outset takes line ends,
+/// --ignore-case and --trim from the filter, so you need not give them. It maps the filter file into memory. If the
+/// file is larger than the memory limit, each lookup reads only the parts that it needs.
 #[derive(Debug, Args)]
 pub(crate) struct QueryArguments {
-    #[command(flatten)]
-    pub(crate) ask: AskArguments,
-
-    /// Print the other lines: those that the filter certainly does not contain
+    /// Print the other lines: those that are certainly not in the filter
     #[arg(long)]
     pub(crate) invert: bool,
 
-    /// Print the number of lines instead of the lines
-    #[arg(long)]
+    #[command(flatten)]
+    pub(crate) ask: AskArguments,
+
+    #[arg(long, help = texts::COUNT_ONLY, help_heading = RESULT)]
     pub(crate) count_only: bool,
 }
 
-/// Print each line, a tab (with --csv or -d the delimiter), and an upper bound on how often it was inserted (for
-/// spectral and counting filters).
+/// Print each line with an upper bound on how often it was inserted (for spectral and counting filters).
 ///
-/// Counts stop at 65535 (spectral) or 15 (counting); these values mean that number or more. 0 means
-/// that the line is certainly not in the filter.
+/// The bound follows the line and a tab (with --csv or -d, the delimiter). It stops at 65535 (spectral) or 15
+/// (counting); these values mean that number or more. 0 means that the line is certainly not in the filter.
 #[derive(Debug, Args)]
 pub(crate) struct CountArguments {
     #[command(flatten)]
@@ -214,9 +208,9 @@ pub(crate) struct CountArguments {
 
 /// Remove lines that were inserted (for counting and fingerprint filters).
 ///
-/// outset skips lines that are certainly not in the filter, and prints their number to standard
-/// error. Remove only lines that were inserted: removing a false positive can remove other lines, too.
-/// The filter must fit in the memory limit, and its file is replaced atomically at the end.
+/// outset skips lines that are certainly not in the filter, and prints their number to standard error. Remove only
+/// lines that were inserted: removing a false positive can also remove other lines. The filter must fit in the memory
+/// limit. Its file is replaced atomically at the end.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArguments {
     #[command(flatten)]
@@ -263,23 +257,22 @@ impl ChangeArguments {
 
 /// Insert lines into a filter.
 ///
-/// The filter must fit in the memory limit, and its file is replaced atomically at the end. If the
-/// command fails or is killed, the filter is unchanged, and the next run prints the same new lines
-/// again. A counting filter counts every insertion: a line inserted twice must be removed twice.
+/// The filter must fit in the memory limit. Its file is replaced atomically at the end. If the command fails or is
+/// killed, the filter is unchanged, and the next run prints the same new lines again. A counting filter counts every
+/// insertion: a line inserted twice must be removed twice.
 #[derive(Debug, Args)]
 pub(crate) struct InsertArguments {
-    #[command(flatten)]
-    pub(crate) change: ChangeArguments,
-
     /// Print each new line once, as soon as it is read
     ///
-    /// All lines are inserted, with or without this option. A new line that the filter wrongly takes for a known
-    /// one is not printed.
+    /// All lines are inserted, with or without this option. A new line that the filter wrongly takes for a known one is
+    /// not printed.
     #[arg(long)]
     pub(crate) print_new: bool,
 
-    /// Write the new lines to FILE, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "FILE", requires = "print_new")]
+    #[command(flatten)]
+    pub(crate) change: ChangeArguments,
+
+    #[arg(short, long, help = texts::OUTPUT, long_help = long(texts::OUTPUT, NEW_LINES), value_name = "FILE", help_heading = RESULT, requires = "print_new")]
     pub(crate) output: Option<PathBuf>,
 }
 
@@ -290,8 +283,7 @@ pub(crate) struct InfoArguments {
     #[arg(value_name = "FILTER")]
     pub(crate) filter: PathBuf,
 
-    /// Print the information as JSON
-    #[arg(long)]
+    #[arg(long, help = texts::JSON, help_heading = RESULT)]
     pub(crate) json: bool,
 }
 
@@ -306,10 +298,7 @@ pub(crate) struct MergeArguments {
     #[arg(value_name = "FILTER", required = true, num_args = 2..)]
     pub(crate) filters: Vec<PathBuf>,
 
-    /// Write the filter to OUTPUT, complete or not at all; `-` is standard output
-    ///
-    /// Only the file's owner can read it, since it contains the hash key.
-    #[arg(short, long, value_name = "OUTPUT")]
+    #[arg(short, long, value_name = "FILE", help = texts::OUTPUT_FILTER, long_help = long(texts::OUTPUT_FILTER, FOR_OWNER), help_heading = RESULT)]
     pub(crate) output: PathBuf,
 
     #[command(flatten)]

@@ -123,7 +123,7 @@ impl Outputs {
         self.stats.fill(&Told { stats, origin })
     }
 
-    /// Lets `fill` write the page, which says where it comes from, if it was claimed.
+    /// Lets `fill` write the page, with its origin, if a page was claimed.
     pub(crate) fn fill_page(
         &mut self,
         fill: impl FnOnce(&mut Page, &Origin) -> Result<()>,

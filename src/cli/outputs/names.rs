@@ -34,11 +34,8 @@ impl Claims {
         let mut texts = texts.chain(&self.duplicates);
         if let Some(path) = texts.find(|path| is_table(path)) {
             return Err(Error::usage(
-                format!(
-                    "{}: what goes here is text, which is no Parquet file",
-                    path.display()
-                ),
-                "give it another name",
+                format!("{}: would get text, which is not Parquet", path.display()),
+                "give it a name that does not end in .parquet",
             ));
         }
         if !talk.quiet {

@@ -7,31 +7,35 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::exit::EXIT_STATUS;
+use crate::cli::help::{REPORTS, RESULT};
 use crate::cli::options::TalkArguments;
 use crate::cli::run_options::{ChoiceArguments, ForceArguments, RunArguments};
 use crate::cli::sides::{FILES, InputArguments};
+use crate::cli::texts::{self, long};
+
+const PAGE: &str = "\
+The page draws the combinations with the most lines as an UpSet plot, and two or three FILEs as a Venn diagram too. It \
+also shows the cost of the run and the data behind each chart. It loads nothing from the network. It is written only \
+if the run succeeds.";
 
 /// Count the distinct lines in each combination of FILEs.
 ///
-/// Prints a row for each combination that has lines: a digit for each FILE, the number of lines, and the
-/// names of the FILEs that have them. 101 means that the first and the third FILE have these lines, and no
-/// other FILE has them. --report draws the numbers as an UpSet plot. Takes at most 16 FILEs. A FILE given
-/// twice counts as two.
+/// Prints a row for each combination that has lines: a digit for each FILE, the number of lines, and the names of the
+/// FILEs that have them. The row 101 counts the lines that the first and the third FILE have, and no other. --report
+/// draws the numbers as an UpSet plot. Takes at most 16 FILEs. A FILE given twice counts as two.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXIT_STATUS,
-    mut_arg(FILES, |file| file.help("One or more files, each an input of its own (one side; see --side); `-` is standard input"))
+    mut_arg(FILES, |file| file.help("One or more files, each one side of the operation (see --side); `-` is standard input"))
 )]
 pub(crate) struct OverlapsArguments {
     #[command(flatten)]
     pub(super) inputs: InputArguments,
 
-    /// Write the table to FILE, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    #[arg(short, long, help = texts::OUTPUT, value_name = "FILE", help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
 
-    /// Print the table and the statistics of the run as JSON
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help = texts::JSON, long_help = long(texts::JSON, "The JSON also has the statistics of the run."), help_heading = RESULT)]
     pub(super) json: bool,
 
     #[command(flatten)]
@@ -43,12 +47,7 @@ pub(crate) struct OverlapsArguments {
     #[command(flatten)]
     pub(super) force: ForceArguments,
 
-    /// Write a report of the overlaps to FILE, as an HTML page with charts
-    ///
-    /// The page draws the combinations with the most lines as an UpSet plot, and two or three FILEs as a Venn
-    /// diagram too. It also shows the cost of the run and the data behind each chart. It loads nothing from
-    /// the network. It is written only if the run succeeds.
-    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
+    #[arg(long, value_name = "FILE", help = texts::REPORT, long_help = long(texts::REPORT, PAGE), help_heading = REPORTS)]
     pub(super) report: Option<PathBuf>,
 
     #[command(flatten)]

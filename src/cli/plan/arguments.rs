@@ -6,61 +6,46 @@ use clap::Args;
 use outset::size::{parse_bytes, parse_count};
 use outset::{Error, Selection};
 
+use crate::cli::help::RESULT;
 use crate::cli::keys::RecordArguments;
 use crate::cli::operation::Operation;
 use crate::cli::options::TalkArguments;
 use crate::cli::run_options::{ChoiceArguments, RunArguments, StoredFilterArguments};
 use crate::cli::select::{OrderArguments, RepeatArguments, SideArguments, WrittenArguments};
 use crate::cli::sides::{FILES, InputArguments, SIDES};
+use crate::cli::texts::{self, long};
+
+const OTHER_NAMES: &str =
+    "The other names of a command, such as difference for diff, are accepted too.";
 
 /// Show what an operation would do and what it would cost, without doing it.
 ///
-/// The plan names the strategy that the command would choose, lists its steps in their order, and says why the other
-/// strategies were rejected. For each strategy, the plan lists the passes over the inputs, the bytes read and written,
-/// the temporary disk, the memory, the predicted false-positive rate and the expected false lines.
+/// The plan names the strategy that the command would choose, lists its steps in order, and says why the other
+/// strategies were rejected. For each strategy, it lists the passes over the inputs, the bytes read and written, the
+/// temporary disk, the memory, the predicted false-positive rate and the expected false lines.
 ///
-/// outset can also plan without files: `outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G`; for a cluster, add
+/// outset can also plan without files: `outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G`. For a cluster, add
 /// --machines 16.
 #[derive(Debug, Args)]
 #[command(
     mut_arg(FILES, |file| {
         file.required_unless_present("lines")
-            .help("The files that the command would read, each an input of its own (one side; see --side)")
+            .help("The files that the command would read, each one side of the operation (see --side)")
     })
 )]
 pub(crate) struct PlanArguments {
-    #[command(flatten)]
-    pub(crate) inputs: InputArguments,
-
-    #[command(flatten)]
-    pub(crate) choice: ChoiceArguments,
-
-    #[command(flatten)]
-    pub(crate) run: RunArguments,
-
-    #[command(flatten)]
-    pub(crate) filters: StoredFilterArguments,
-
-    /// The operation to plan
-    ///
-    /// Also takes the other names of the commands, such as difference.
-    #[arg(long, value_name = "NAME", default_value = "intersect")]
+    #[arg(long, help = texts::OPERATION, long_help = long(texts::OPERATION, OTHER_NAMES), value_name = "NAME", default_value = "intersect")]
     operation: Operation,
 
     #[command(flatten)]
     sides: SideArguments,
 
-    #[command(flatten)]
-    written: WrittenArguments,
-
-    #[command(flatten)]
-    order: OrderArguments,
-
-    #[command(flatten)]
-    repeats: RepeatArguments,
-
-    #[command(flatten)]
-    pub(crate) records: RecordArguments,
+    /// Read the files first, and plan with their estimated distinct lines and overlap
+    ///
+    /// The files are read as by `outset estimate`. The plan then also predicts the precision of an approximate result.
+    /// A run itself plans from a sample only: to make it follow this plan, give it the plan's --strategy.
+    #[arg(long, conflicts_with_all = ["lines", "filter"])]
+    pub(crate) estimate: bool,
 
     /// Number of lines of each input, such as 5e9,5e9 (instead of files)
     #[arg(long, value_name = "N,N...", value_delimiter = ',', value_parser = parse_count, conflicts_with_all = SIDES)]
@@ -72,8 +57,8 @@ pub(crate) struct PlanArguments {
 
     /// Size the job for N machines that share the splitting and joining (with --lines)
     ///
-    /// Prints how many shards and buckets there should be, how large blocks are, the network traffic, the temporary
-    /// disk on each machine, and the expected time. --memory is the limit of each task.
+    /// Prints the number of shards and buckets, the size of blocks, the network traffic, the temporary disk on each
+    /// machine, and the expected time. --memory is the limit of each task.
     #[arg(long, value_name = "N", requires = "lines", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) machines: Option<u64>,
 
@@ -89,16 +74,31 @@ pub(crate) struct PlanArguments {
     #[arg(long, value_name = "SIZE", default_value = "1GB", requires = "machines", value_parser = parse_bytes)]
     pub(crate) disk: u64,
 
-    /// Read the files first, and plan with their estimated distinct lines and overlap
-    ///
-    /// Reads the files as `outset estimate` does. The plan then also predicts the precision of an
-    /// approximate result. A run plans from a sample only; to make it follow this plan, give it
-    /// --strategy.
-    #[arg(long, conflicts_with_all = ["lines", "filter"])]
-    pub(crate) estimate: bool,
+    #[command(flatten)]
+    pub(crate) inputs: InputArguments,
 
-    /// Print the plan as JSON
-    #[arg(long)]
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArguments,
+
+    #[command(flatten)]
+    pub(crate) run: RunArguments,
+
+    #[command(flatten)]
+    pub(crate) filters: StoredFilterArguments,
+
+    #[command(flatten)]
+    written: WrittenArguments,
+
+    #[command(flatten)]
+    order: OrderArguments,
+
+    #[command(flatten)]
+    repeats: RepeatArguments,
+
+    #[command(flatten)]
+    pub(crate) records: RecordArguments,
+
+    #[arg(long, help = texts::JSON, help_heading = RESULT)]
     pub(crate) json: bool,
 
     #[command(flatten)]

@@ -150,7 +150,7 @@ pub(super) fn plan_for_shapes(
     })
 }
 
-/// Words the plan for people.
+/// Describes the plan in words for people.
 pub(super) fn describe(plan: &Plan) -> String {
     let mut lines = vec![
         format!(
@@ -276,8 +276,8 @@ fn describe_costs(costs: &Costs, is_estimated: bool) -> Vec<String> {
 }
 
 /// Writes the line about lines that an approximate result lacks, or has too many. Without an estimate (`is_estimated`
-/// false) a sample is all that is known: it may show that lines repeat, but not how many, and no line as one of several
-/// files.
+/// is false), only a sample is known. It may show that lines repeat, but not how many do, and not that several files
+/// share a line.
 fn describe_mistakes(costs: &Costs, is_estimated: bool) -> String {
     let (expected, what) = match costs.expected_missing_lines {
         missing if missing > 0.0 => (missing, "lines expected to be missing from the result"),

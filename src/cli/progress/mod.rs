@@ -10,13 +10,14 @@ mod line;
 mod pace;
 
 use std::io::{self, IsTerminal};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use outset::plan::{Plan, PlannedPhase};
 use outset::stats::PhaseStats;
 use outset::{Notice, Observer};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::options::{TalkArguments, When};
 use super::screen::{self, LineStyle, warn};
@@ -146,7 +147,7 @@ fn kind(wishes: &TalkArguments) -> Option<LineStyle> {
 
 impl Watched {
     fn story(&self) -> MutexGuard<'_, Story> {
-        self.story.lock().unwrap_or_else(PoisonError::into_inner)
+        self.story.lock()
     }
 
     fn seconds(&self) -> f64 {

@@ -10,15 +10,16 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Instant;
 
 use outset::plan::{Plan, PlannedPhase};
 use outset::stats::PhaseStats;
 use outset::{Error, Notice, Observer, Result};
+use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 
 use super::samples::{MemorySample, Samples, Throughput, throughput};
@@ -189,7 +190,7 @@ impl Recording {
     }
 
     fn notes(&self) -> MutexGuard<'_, Notes> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.notes.lock()
     }
 
     fn sample(&self) {

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use outset::{Error, Interrupt, Label, Options, Order, Selection};
 
 use crate::cli::exit::EXIT_STATUS;
+use crate::cli::help::{REPORTS, RESULT};
 use crate::cli::keys::RecordArguments;
 use crate::cli::operation::{DIFF_ALIASES, Operation, SYMDIFF_ALIAS, UNION_ALIASES};
 use crate::cli::options::TalkArguments;
@@ -16,21 +17,37 @@ use crate::cli::run_options::{
     ChoiceArguments, ForceArguments, RunArguments, StoredFilterArguments,
 };
 use crate::cli::sides::{FILES, InputArguments};
+use crate::cli::texts::{self, long};
+
+const REPLACED: &str = "\
+The result is written to a temporary file beside FILE, which replaces FILE at the end. If the run fails, FILE keeps \
+its old content. A FIFO or a device is written directly. `-` is standard output. FILE must not be one of the inputs. \
+If the name of FILE ends in .parquet, the first input must be a Parquet file; FILE then gets the whole rows of that \
+input whose --key is in the result.";
+const AS_GREP: &str = "\
+`outset diff --repeats log.txt list.txt` writes the same lines as `grep -vxFf list.txt log.txt`, and `outset \
+intersect --repeats log.txt list.txt` the same as `grep -xFf list.txt log.txt`. They come in any order, or with \
+--order input in the same order, too. With --repeats, diff holds the lines of the other FILEs in memory instead of \
+those of the first. This is less work if the first FILE is the largest.";
+const ORIGIN: &str = "\
+The statistics include the command line, the values of its options, the version, the date, the machine and the \
+temporary directories. They never include a hash key.";
+const PAGE: &str = "\
+The page shows the plan, a timeline of the phases, memory use against the limit, bucket sizes, and the data behind \
+each chart. It loads nothing from the network. It is written only if the run succeeds.";
 
 /// Write the lines that are in every FILE, or in a given number of them.
 ///
-/// Each line is written once, in no particular order (see --order). A line is the bytes before a newline; a last
-/// line without a newline counts, and so does an empty line. A file given twice counts as two files,
-/// which matters only with --at-least, --at-most, --exactly, --which, --count-files, --count and --all.
-/// `-` is standard input, and a FILE may be a FIFO. If outset must read such an input twice, it
-/// copies the input to the temporary directory first.
+/// Each line is written once, in no particular order (see --order). A line is the bytes before a newline. A last line
+/// without a newline counts, and so does an empty line. A file given twice counts as two files; this matters only with
+/// --at-least, --at-most, --exactly, --which, --count-files, --count and --all. `-` is standard input, and a FILE may
+/// be a FIFO. If outset must read such an input twice, it first copies the input to the temporary directory.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXIT_STATUS,
-    mut_arg(FILES, |file| file.help("Two or more files (one is enough with --filter), each an input of its own (one side; see --side); `-` is standard input"))
+    mut_arg(FILES, |file| file.help("Two or more files (with --filter, one is enough), each one side of the operation (see --side); `-` is standard input"))
 )]
 pub(crate) struct IntersectArguments {
-    // First in its help: nothing else has them.
     #[command(flatten)]
     pub(crate) sides: SideArguments,
 
@@ -79,18 +96,18 @@ pub(crate) struct DiffArguments {
     mut_arg(FILES, |file| file.help("One or more files; `-` is standard input"))
 )]
 pub(crate) struct UnionArguments {
+    /// Write the dropped repeats to DROPPED: every occurrence of a line after its first
+    ///
+    /// The result and DROPPED together contain every occurrence of every line of the FILEs. DROPPED is complete or not
+    /// written at all, as with -o.
+    #[arg(short = 'D', long, value_name = "DROPPED", conflicts_with_all = ["all", "count_only"])]
+    duplicates: Option<PathBuf>,
+
     #[command(flatten)]
     inputs: InputArguments,
 
     #[command(flatten)]
     set: SetArguments,
-
-    /// Write the dropped repeats to DROPPED: every occurrence of a line after its first
-    ///
-    /// The result and DROPPED together contain every occurrence of every line of the FILEs. DROPPED is complete or not
-    /// written at all, as with -o.
-    #[arg(short = 'D', long, value_name = "DROPPED", help_heading = "Output", conflicts_with_all = ["all", "count_only"])]
-    duplicates: Option<PathBuf>,
 }
 
 /// Write the lines that are in exactly one FILE.
@@ -102,7 +119,7 @@ pub(crate) struct UnionArguments {
 #[command(
     visible_alias = SYMDIFF_ALIAS,
     after_help = EXIT_STATUS,
-    mut_arg(FILES, |file| file.help("Two or more files, each an input of its own (one side; see --side); `-` is standard input"))
+    mut_arg(FILES, |file| file.help("Two or more files, each one side of the operation (see --side); `-` is standard input"))
 )]
 pub(crate) struct SymdiffArguments {
     #[command(flatten)]
@@ -114,15 +131,9 @@ pub(crate) struct SymdiffArguments {
 
 /// The number of times that a line is written.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
+#[command(next_help_heading = RESULT)]
 pub(crate) struct RepeatArguments {
-    /// Write each line as often as the first FILE has it, instead of once
-    ///
-    /// `outset diff --repeats log.txt list.txt` writes the lines that `grep -vxFf list.txt log.txt` writes, in any
-    /// order (with --order input in the same); `intersect --repeats` writes those of `grep -xFf`. diff then holds the
-    /// lines of the other FILEs in memory instead of those of the first, which is less work if the first FILE is the
-    /// largest.
-    #[arg(long, conflicts_with_all = ["all", "count", "distinct"])]
+    #[arg(long, help = texts::REPEATS, long_help = long(texts::REPEATS, AS_GREP), conflicts_with_all = ["all", "count", "distinct"])]
     repeats: bool,
 }
 
@@ -138,7 +149,6 @@ impl RepeatArguments {
 
 /// In how many files a line must be.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Selection")]
 pub(crate) struct SideArguments {
     /// Write the lines that are in K files or more [default: all; 1 with --at-most]
     ///
@@ -194,7 +204,7 @@ enum OrderName {
     /// In the order in which they are found: fastest, and may differ from run to run
     #[default]
     Any,
-    /// By their first occurrence, as if the FILEs were read one after the other
+    /// By their first occurrence, as if the FILEs were read one after another
     Input,
     /// By their bytes, as `LC_ALL=C sort` writes them
     Sorted,
@@ -202,13 +212,12 @@ enum OrderName {
 
 /// In which order the lines are written.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
+#[command(next_help_heading = RESULT)]
 pub(crate) struct OrderArguments {
     /// Write the lines in this order
     ///
     /// Ordering takes extra time and an eighth of the memory limit (at most 1 GiB). A result larger than that is sorted
-    /// on temporary disk. The inputs are never sorted. With `input`, each line that is written to temporary disk takes
-    /// 8 bytes more.
+    /// on temporary disk. The inputs are never sorted. With `input`, each line on temporary disk takes 8 bytes more.
     #[arg(long, value_name = "ORDER", default_value = "any")]
     order: OrderName,
 
@@ -231,17 +240,17 @@ impl OrderArguments {
 
 /// The form in which each line is written.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
+#[command(next_help_heading = RESULT)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct WrittenArguments {
-    /// Before each line, write a 1 or 0 for each file, then a tab: 101 means the first and the third file
+    /// Before each line, write one digit per file and a tab: 101 means that files 1 and 3 have the line
     ///
-    /// Takes at most 16 files. A file given twice has two digits. With --csv or --delimiter, the digits are a field of
-    /// their own, the first (in CSV in quotes, because they are no number); so are the numbers of --count-files and
-    /// --count.
+    /// Takes at most 16 files. A file given twice has two digits. With --csv or --delimiter, the digits are the first
+    /// field of the record (in CSV in quotes, so that no program reads them as a number). The numbers of --count-files
+    /// and --count are the first field as well.
     #[arg(long)]
     which: bool,
 
@@ -290,17 +299,10 @@ impl WrittenArguments {
 /// The options that all of the commands take.
 #[derive(Debug, Args)]
 pub(crate) struct SetArguments {
-    /// Write the result to FILE, complete or not at all
-    ///
-    /// The result is written to a temporary file beside FILE, which replaces FILE at the end. If the
-    /// run fails, FILE keeps its old content. A FIFO or a device is written directly. FILE must not be
-    /// one of the inputs. Default: standard output; `-` means the same. If the name of FILE ends in .parquet, the first
-    /// input must be a Parquet file, and FILE gets the whole rows of that input whose --key is in the result.
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    #[arg(short, long, help = texts::OUTPUT, long_help = long(texts::OUTPUT, REPLACED), value_name = "FILE", help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
 
-    /// Print the number of lines of the result instead of the lines
-    #[arg(long, help_heading = "Output", conflicts_with_all = ["which", "count_files", "count"])]
+    #[arg(long, help = texts::COUNT_ONLY, help_heading = RESULT, conflicts_with_all = ["which", "count_files", "count"])]
     pub(super) count_only: bool,
 
     #[command(flatten)]
@@ -321,19 +323,10 @@ pub(crate) struct SetArguments {
     #[command(flatten)]
     force: ForceArguments,
 
-    /// Write statistics of the run to FILE as JSON; `-` is standard error
-    ///
-    /// They also say where they come from: the command line, the values of its options, the version, the date, the
-    /// machine, and the temporary directories. A hash key is left out.
-    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
+    #[arg(long, help = texts::STATS, long_help = long(texts::STATS, ORIGIN), value_name = "FILE", help_heading = REPORTS)]
     pub(super) stats: Option<PathBuf>,
 
-    /// Write a report of the run to FILE, as an HTML page with charts
-    ///
-    /// The page shows the plan, a timeline of the phases, memory use against the limit, bucket sizes,
-    /// and the data behind each chart. It loads nothing from the network. It is written only if the
-    /// run succeeds.
-    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
+    #[arg(long, help = texts::REPORT, long_help = long(texts::REPORT, PAGE), value_name = "FILE", help_heading = REPORTS)]
     pub(super) report: Option<PathBuf>,
 
     #[command(flatten)]

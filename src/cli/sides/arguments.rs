@@ -9,7 +9,9 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_pars
 use outset::Result;
 
 use super::{InputArguments, Side};
+use crate::cli::help::INPUTS;
 use crate::cli::options::MachineArguments;
+use crate::cli::texts::long;
 
 /// The id of the arguments that are a side each; commands say in its help what theirs are.
 pub(crate) const FILES: &str = "files";
@@ -54,11 +56,10 @@ fn paths(id: &'static str, name: &'static str) -> Arg {
         .value_parser(value_parser!(PathBuf))
 }
 
-/// The heading of options about inputs in the help.
-const INPUTS: &str = "Inputs";
-
 fn files() -> Arg {
     paths(FILES, "FILE")
+        // Below the usage, where the parser lists what has no name, whatever group stands before it.
+        .help_heading(None::<&str>)
         .num_args(1..)
         .required_unless_present_any([SIDE, FILES_FROM])
         .help("A file that is one side; `-` is standard input")
@@ -71,7 +72,7 @@ fn side() -> Arg {
         .long("side")
         .num_args(1..)
         .help(help)
-        .long_help(format!("{help}\n\n{SIDE_HELP}"))
+        .long_help(long(help, SIDE_HELP))
 }
 
 fn files_from() -> Arg {
@@ -80,7 +81,7 @@ fn files_from() -> Arg {
         .help_heading(INPUTS)
         .long("files-from")
         .help(help)
-        .long_help(format!("{help}\n\n{FILES_FROM_HELP}"))
+        .long_help(long(help, FILES_FROM_HELP))
 }
 
 fn null() -> Arg {

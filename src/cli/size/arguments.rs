@@ -7,7 +7,9 @@ use clap::Args;
 use outset::filter::Kind;
 use outset::size::{parse_bytes, parse_count, parse_rate};
 
+use crate::cli::help::RESULT;
 use crate::cli::options::KindName;
+use crate::cli::texts;
 
 const EXAMPLES: &str = "\
 Examples:    outset size --lines 5e9 --max-fpr 1%       how much memory?
@@ -18,16 +20,14 @@ Examples:    outset size --lines 5e9 --max-fpr 1%       how much memory?
 
 /// Compute the size of a filter, or its false-positive rate.
 ///
-/// Give two of these three, and the third follows: number of lines; memory of the filter;
-/// false-positive rate or bits per line. For each kind of filter, the table shows its number of cells m
-/// (bits, 4-bit counters, 16-bit counters or 128-bit slots), its number of hash functions k, and its
-/// predicted rate with k, k-1 and k+1 of them. Without options, the command prints worked
-/// examples from textbooks.
+/// Give two of these three, and the third follows: number of lines; memory of the filter; false-positive rate or bits
+/// per line. For each kind of filter, the table shows its number of cells m (bits, 4-bit counters, 16-bit counters or
+/// 128-bit slots), its number of hash functions k, and its predicted rate with k, k-1 and k+1 of them. Without options,
+/// the command prints worked examples from textbooks.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SizeArguments {
-    /// Number of distinct lines, such as 1000000, 5e9 or 20M (powers of 1000)
-    #[arg(long, value_name = "N", value_parser = parse_count)]
+    #[arg(long, help = texts::LINES, value_name = "N", value_parser = parse_count)]
     pub(super) lines: Option<u64>,
 
     /// Maximum false-positive rate, such as 1% or 0.01
@@ -38,20 +38,17 @@ pub(crate) struct SizeArguments {
     #[arg(short, long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(super) memory: Option<u64>,
 
-    /// Number of bits per line, such as 9.6
-    #[arg(long, value_name = "B", allow_negative_numbers = true)]
+    #[arg(long, help = texts::BITS_PER_KEY, value_name = "B", allow_negative_numbers = true)]
     pub(super) bits_per_key: Option<f64>,
 
-    /// Hash functions per line (k) [default: the number with the lowest false-positive rate]
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, help = texts::HASHES, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(super) hashes: Option<u32>,
 
     /// Kind of filter [default: all]
     #[arg(long, value_name = "KIND")]
     kind: Option<KindName>,
 
-    /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help = texts::JSON, help_heading = RESULT)]
     pub(super) json: bool,
 }
 

@@ -45,14 +45,14 @@ impl SizeRequest {
             (None, Some(bytes), None, Some(bits)) => Self::MemoryAndBits(bytes, bits),
             (_, _, Some(_), Some(_)) => {
                 return Err(Error::usage(
-                    "size: both --max-fpr and --bits-per-key given",
-                    "give only one: each follows from the other",
+                    "size: --max-fpr and --bits-per-key are both given",
+                    "leave one out, because each follows from the other",
                 ));
             }
             (Some(_), Some(_), ..) => {
                 return Err(Error::usage(
-                    "size: --lines, --memory and a rate or bits per key given",
-                    "leave one out: it follows from the other two",
+                    "size: --lines, --memory and a rate or bits per key are all given",
+                    "leave one out, because it follows from the other two",
                 ));
             }
             _ => return Err(too_few(arguments)),

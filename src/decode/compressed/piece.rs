@@ -28,7 +28,7 @@ pub(crate) struct PieceDecoder<'a> {
 
 /// The data that are decoded next.
 enum Stage {
-    /// The end of a line that belongs to a piece before.
+    /// The end of a line that begins in an earlier piece.
     Before,
     /// The frames of the piece.
     Within,

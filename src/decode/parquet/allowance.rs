@@ -4,7 +4,8 @@
 //! before the reading ends: the next page likely needs as much. *Cost:* a lock for each page.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::decode::compressed::least_for_decoding;
 use crate::error::{Error, Result};
@@ -56,7 +57,7 @@ impl Allowance {
     /// # Errors
     /// [`Error::MemoryPlan`], with a limit that would do.
     pub(super) fn grow_to(&self, place: usize, bytes: u64) -> Result<()> {
-        let mut granted = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut granted = self.granted.lock();
         let has = granted.columns[place];
         if bytes <= has {
             return Ok(());

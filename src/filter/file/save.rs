@@ -1,8 +1,8 @@
 //! Writing a filter file.
 //!
-//! *Owns:* the order of its parts. *Invariants:* written under another name next to it, synced, and put in place
-//! at the end: a reader sees the old file or the new one. *Cost:* two passes over the cells: their
-//! checksums come before them in the file.
+//! *Owns:* the order of its parts. *Invariants:* the file is written under another name beside the old one, synced, and
+//! put in its place at the end: a reader sees the old file or the new one. *Cost:* two passes over the cells, because
+//! their checksums come before them in the file.
 
 use std::io::Write;
 

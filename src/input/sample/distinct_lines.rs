@@ -30,7 +30,7 @@
 
 use crate::sys::checksum;
 
-/// The most lines of one window that are looked at.
+/// The most lines that are looked at in one window.
 const MOST_LINES: usize = 1024;
 /// The bits of a hash that have the number of a window.
 const WINDOW_MASK: u64 = 63;

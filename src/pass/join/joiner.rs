@@ -19,8 +19,8 @@ use crate::spill::loads::LoadQueue;
 use crate::spill::reader::BucketReader;
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
+use crate::sys::sync::Mutex;
 use crate::sys::sync::channel::Sender;
-use crate::sys::sync::{Mutex, PoisonError};
 
 /// The share of each worker of a join.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +94,7 @@ impl<'a, 's> Joiner<'a, 's> {
     ) -> Result<()> {
         loop {
             failure.check()?;
-            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let next = queue.lock().pop();
             match next {
                 Some(buckets) => {
                     if buckets.iter().any(|bucket| bucket.lines > 0) {

@@ -178,11 +178,11 @@ impl Plan {
         next.part(sample.share())
     }
 
-    /// Buckets for survivors whose set has `set_bytes`, in what the filter leaves; `feeds` is the number of
-    /// lines that go into a second filter. `None` where they do not fit.
+    /// Plans buckets for survivors whose set takes `set_bytes`, in the memory that the filter leaves. `feeds` is the
+    /// number of lines that go into a second filter. Returns `None` if they do not fit.
     ///
-    /// The filter is there and keeps its size. Of the rest, the join keeps some slack, one level of buckets
-    /// comes first, the second filter next, and blocks get all else that the join does not need.
+    /// The filter exists already and keeps its size. Of the rest, the join keeps some slack. Then come one level of
+    /// buckets and the second filter. Blocks get all else that the join does not need.
     fn sieved(
         &self,
         sample: SurvivorSample,

@@ -15,7 +15,7 @@ use crate::memory::buffer::Buffer;
 use crate::reading::chunk::Cut;
 use crate::reading::stream_chunks::{Next, StreamChunks};
 use crate::sys::sync::atomic::{AtomicU64, Ordering};
-use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sys::sync::{Mutex, MutexGuard};
 
 /// The lanes of a reading.
 pub(super) struct Lanes<'a> {
@@ -46,7 +46,7 @@ impl<'a> Lanes<'a> {
     /// # Errors
     /// As [`StreamChunks::next`].
     pub(super) fn next(&self, mut buffer: Buffer) -> Result<Option<(u64, Cut)>> {
-        let free = self.all.iter().filter_map(|lane| lane.try_lock().ok());
+        let free = self.all.iter().filter_map(Mutex::try_lock);
         // Not all at once: a lane is free again before the next one is tried.
         for lane in free {
             match self.read(lane, buffer)? {
@@ -55,7 +55,7 @@ impl<'a> Lanes<'a> {
             }
         }
         for lane in &self.all {
-            let lane = lane.lock().unwrap_or_else(PoisonError::into_inner);
+            let lane = lane.lock();
             match self.read(lane, buffer)? {
                 Ok(numbered) => return Ok(Some(numbered)),
                 Err(back) => buffer = back,

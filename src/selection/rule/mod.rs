@@ -66,7 +66,10 @@ impl Rule {
         };
         if sides > room {
             return usage(
-                format!("inputs: {sides} given, but this takes at most {room}"),
+                format!(
+                    "{}: {sides} files given, but with these options it takes at most {room}",
+                    selection.name()
+                ),
                 "give files that belong together as one side with `Files`, or as a list with `Listing`",
             );
         }

@@ -4,8 +4,9 @@
 //! Modules whose threads wait for each other take these names from here. A counter that no thread waits for
 //! may stay an atomic of the standard library.
 //!
-//! *Invariants:* outside of these tests every name here is that of the standard library or of
-//! `crossbeam-channel`, and the code is the same as without this module. In these tests the types work inside
+//! *Invariants:* outside of these tests every name here is that of the standard library, of `parking_lot` (whose locks
+//! know no poison: a panic ends the run elsewhere) or of `crossbeam-channel`, and the code is the same as without this
+//! module. In these tests the types work inside
 //! a model run only. There, a thread that takes one of these locks must hold no lock of the system: all
 //! threads of a model run are one thread to the system, which would wait for itself.
 
@@ -20,11 +21,12 @@ pub(crate) use self::model::{
 };
 #[cfg(not(all(test, feature = "schedules")))]
 pub(crate) use crossbeam_channel as channel;
+#[cfg(not(all(test, feature = "schedules")))]
+pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard};
 #[cfg(all(test, feature = "schedules"))]
 pub(crate) use shuttle::sync::atomic;
-pub(crate) use std::sync::PoisonError;
 #[cfg(not(all(test, feature = "schedules")))]
-pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, atomic};
+pub(crate) use std::sync::atomic;
 
 /// Threads of the system.
 #[cfg(not(all(test, feature = "schedules")))]

@@ -22,7 +22,7 @@ const LEAST_SWAPS: u64 = 1000;
 /// The longest time that a race may take for these.
 const LONGEST_RACE: Duration = Duration::from_secs(60);
 
-/// Makes a directory that looks as one of a killed run does.
+/// Makes a directory that looks like one of a killed run.
 fn made(path: &Path) {
     fs::create_dir(path).unwrap();
     fs::set_permissions(path, Permissions::from_mode(0o700)).unwrap();

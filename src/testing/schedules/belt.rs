@@ -1,9 +1,9 @@
 //! The belt alone: everything on it is worked on once, no buffer is lost, and whoever fails, all threads end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
 use shuttle::rand::{Rng, thread_rng};
 
 use super::explore;
@@ -97,14 +97,14 @@ fn check(fault: Option<Fault>) {
     };
     let work = |item: &Item| {
         scene.pass("work")?;
-        scene.done.lock().unwrap().push(item.0);
+        scene.done.lock().push(item.0);
         Ok(())
     };
     let run = || belt.run(&|workers| scene.read(workers), &|items| items.each(work));
     let ended = catch_unwind(AssertUnwindSafe(run))
         .map_err(|panic| panic.downcast_ref() == Some(&"planned"));
     assert!(scene.made.into_inner() <= BUFFERS, "too many buffers");
-    let mut done = scene.done.into_inner().unwrap();
+    let mut done = scene.done.into_inner();
     done.sort_unstable();
     let failed = fault.filter(|fault| scene.calls.into_inner() > fault.first);
     let result = failure.into_result();

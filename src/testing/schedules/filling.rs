@@ -1,7 +1,8 @@
 //! Filling buckets and reading them back, by several threads each.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::{FilledStore, Size, explore, numbers_in, temp_directory};
 use crate::memory::budget::MemoryBudget;
@@ -26,7 +27,7 @@ fn read_all(store: &FilledStore, buckets: &[Bucket], gives_up: bool) -> Vec<usiz
             let budget = MemoryBudget::new(rules.memory_bytes(), 0);
             let mut reader = BucketReader::new(loads, &budget, rules)?;
             loop {
-                let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                let next = queue.lock().pop();
                 let Some(bucket) = next else {
                     return Ok(());
                 };
@@ -34,13 +35,13 @@ fn read_all(store: &FilledStore, buckets: &[Bucket], gives_up: bool) -> Vec<usiz
                     reader.read_while(bucket, |_| Ok(false))?;
                 }
                 let numbers = numbers_in(&mut reader, bucket);
-                found.lock().unwrap().extend(numbers);
+                found.lock().extend(numbers);
             }
         });
     };
     loads::with_queue(&store.space, 4, &failure, share);
     failure.into_result().unwrap();
-    let mut found = found.lock().unwrap().clone();
+    let mut found = found.lock().clone();
     found.sort_unstable();
     found
 }

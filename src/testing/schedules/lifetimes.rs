@@ -1,6 +1,6 @@
 //! The files of buckets: they are removed when they were read, and nobody reads one that was removed.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use super::{FilledStore, Size, explore, numbers_in, temp_directory};
 use crate::memory::budget::MemoryBudget;
@@ -30,7 +30,7 @@ fn join(
     joined: &Sender<Bucket>,
 ) {
     loop {
-        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let next = queue.lock().pop();
         let Some((first, second)) = next else {
             return;
         };
@@ -38,7 +38,7 @@ fn join(
         joined.send(first).unwrap();
         let mut common = read(&mut reader, &second);
         common.retain(|number| build.contains(number));
-        found.lock().unwrap().extend(common);
+        found.lock().extend(common);
         // The reading of this one is given up, and it goes at once.
         reader.read_while(&second, |_| Ok(false)).unwrap();
         joined.send(second).unwrap();
@@ -73,7 +73,7 @@ fn join_and_sweep(size: &Size) {
     };
     loads::with_queue(&store.space, 4, &failure, share);
     failure.into_result().unwrap();
-    let mut found = std::mem::take(&mut *found.lock().unwrap());
+    let mut found = std::mem::take(&mut *found.lock());
     found.sort_unstable();
     assert!((9..18).eq(found));
     assert_eq!(store.files(), 0, "a file is left");

@@ -1,7 +1,9 @@
 //! The blocks of a pool: who waits gets one, nobody gets one that another has, and all come back.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::{BLOCK, IN_FLIGHT, explore};
 use crate::memory::budget::MemoryBudget;
@@ -47,7 +49,7 @@ impl Watched {
     }
 
     fn note(&self, mut block: Buffer) -> Buffer {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.taken.lock();
         assert!(
             taken.insert(block.as_ptr().addr()),
             "a block was handed out twice"
@@ -61,7 +63,7 @@ impl Watched {
 
     fn put(&self, mut block: Buffer) {
         block[0] = 0;
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.taken.lock();
         assert!(
             taken.remove(&block.as_ptr().addr()),
             "a block came back twice"

@@ -283,7 +283,7 @@ fn i17_filters_of_other_keys_are_not_merged_and_models_hand_theirs_on() {
         .fails(
             2,
             &[
-                "filters differ in whether case is ignored (--ignore-case)",
+                "differs from the first filter in whether case is ignored (--ignore-case)",
                 "--like",
             ],
         );

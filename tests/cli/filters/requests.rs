@@ -130,8 +130,8 @@ fn requests_that_make_no_sense_are_wrong_usage() {
         ("filter query ../out/f b -z", "-z"),
         ("filter query ../out/f - -", "-"),
         ("filter insert ../out/f b -o ../out/new", "--print-new"),
-        ("filter remove ../out/f b", "do not support removal"),
-        ("filter count ../out/f b", "do not support counting"),
+        ("filter remove ../out/f b", "no line can be removed"),
+        ("filter count ../out/f b", "does not count its lines"),
         ("filter merge ../out/f -o ../out/g", "FILTER"),
         ("filter merge ../out/f ../out/f", "--output"),
     ] {

@@ -385,7 +385,7 @@ fn a_request_that_cannot_be_answered_says_what_to_give() {
         ("--kind classic", ["--kind", "add --lines"]),
         (
             "--lines 5 --max-fpr 1% --bits-per-key 8",
-            ["--max-fpr and --bits-per-key", "give only one"],
+            ["--max-fpr and --bits-per-key", "leave one out"],
         ),
         (
             "--lines 5 --max-fpr 1% --memory 1G",

@@ -382,7 +382,7 @@ fn b22_the_advice_for_too_many_files_leads_to_fewer_sides() {
     run_words(&sandbox, &arguments).fails(
         2,
         &[
-            "4095 given, but this takes at most 4094",
+            "4095 files given, but with these options it takes at most 4094",
             "--side",
             "--files-from",
         ],

@@ -272,7 +272,7 @@ fn b20_equal_sides_are_one_input_and_a_file_in_a_side_twice_is_read_twice() {
         .fails(2, &["--side d d: is one side of two files"]);
     sandbox
         .run("diff --side d")
-        .fails(2, &["1 given", "two or more"]);
+        .fails(2, &["one file given", "two or more"]);
 }
 
 #[test]

@@ -151,8 +151,8 @@ fn each_run_has_a_peak_of_its_own_under_a_small_limit() {
 fn what_cannot_be_done_is_refused_before_anything_runs() {
     let sandbox = Sandbox::with(&lines(0..100_000), &lines(0..100_000));
     for (arguments, code, parts) in [
-        ("compare a", 2, &["1 given", "two files"][..]),
-        ("compare a b a", 2, &["3 given", "two files"]),
+        ("compare a", 2, &["one file given", "give two"][..]),
+        ("compare a b a", 2, &["3 files given", "give two"]),
         ("compare a -", 2, &["-: ", "several times"]),
         ("compare a absent", 3, &["absent: "]),
         ("compare --strategy bloom a b", 2, &["bloom", "--strategy"]),

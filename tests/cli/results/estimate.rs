@@ -141,7 +141,7 @@ fn a_file_given_twice_has_everything_in_common_with_itself() {
     let said = text(&sandbox.run("estimate b b"));
     assert_eq!(
         said,
-        "b: 0 lines, 0 distinct\n  in no other file: 0\ncommon: 0 distinct lines\n  0.000% of all distinct lines (Jaccard index)\n"
+        "b: 0 lines, 0 distinct\n  in no other file: 0\ncommon: 0 distinct lines\n  0% of all distinct lines (Jaccard index)\n"
     );
 }
 
@@ -176,7 +176,9 @@ fn it_keeps_to_a_small_memory_limit() {
 #[test]
 fn what_cannot_be_done_is_refused() {
     let sandbox = Sandbox::with(b"a\n", b"b\n");
-    sandbox.run("estimate a").fails(2, &["inputs: 1 given"]);
+    sandbox
+        .run("estimate a")
+        .fails(2, &["estimate: one file given: give two or more"]);
     sandbox.run("estimate").fails(2, &["usage"]);
     sandbox.run("estimate a absent").fails(3, &["absent: "]);
     sandbox.run("estimate - -").fails(2, &["-: "]);

@@ -189,8 +189,8 @@ fn l14_operations_and_lists_that_have_no_meaning_are_wrong_usage() {
             &["overlaps has no approximate result"],
         ),
         ("--operation sum a b", 2, &["sum"]),
-        ("--operation diff a", 2, &["1 given", "two or more files"]),
-        ("a b c", 2, &["3 given", "two files"]),
+        ("--operation diff a", 2, &["one file given", "two or more"]),
+        ("a b c", 2, &["3 files given", "give two"]),
         ("--operation diff a b -", 2, &["-: ", "several times"]),
         ("--operation diff a absent", 3, &["absent: "]),
         (

@@ -692,17 +692,20 @@ fn l7_requests_that_make_no_sense_are_wrong_usage() {
             "intersect a b c --at-least 2 --strategy bloom".to_owned(),
             &["bloom", "exact strategy"],
         ),
-        (format!("union --which {seventeen}"), &["17 given", "16"]),
+        (
+            format!("union --which {seventeen}"),
+            &["17 files given", "16"],
+        ),
         (
             format!("intersect --which {seventeen}"),
-            &["17 given", "16"],
+            &["17 files given", "16"],
         ),
-        (format!("overlaps {seventeen}"), &["17 given", "16"]),
-        ("diff a".to_owned(), &["1 given", "two or more"]),
-        ("symdiff a".to_owned(), &["1 given", "two or more"]),
+        (format!("overlaps {seventeen}"), &["17 files given", "16"]),
+        ("diff a".to_owned(), &["one file given", "two or more"]),
+        ("symdiff a".to_owned(), &["one file given", "two or more"]),
         (
             "intersect --at-least 2 a".to_owned(),
-            &["1 given", "two or more"],
+            &["one file given", "two or more"],
         ),
         (
             "intersect --at-least 1 a b --filter ../out/f".to_owned(),
@@ -726,7 +729,7 @@ fn l7_requests_that_make_no_sense_are_wrong_usage() {
         ),
         (
             "plan --operation diff a".to_owned(),
-            &["1 given", "two or more"],
+            &["one file given", "two or more"],
         ),
         (
             "plan --operation nonsense a b".to_owned(),

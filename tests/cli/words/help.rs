@@ -36,6 +36,21 @@ pub(crate) const COMMANDS: [&str; 23] = [
     "man",
 ];
 
+/// The headings of a page in their order: first the parser's, with the options that only this command has; then those
+/// that all commands share.
+const HEADINGS: [&str; 10] = [
+    "Commands",
+    "Arguments",
+    "Options",
+    "Result",
+    "Records and keys",
+    "Inputs",
+    "Strategy and memory",
+    "Temporary disk",
+    "Reports",
+    "Other",
+];
+
 /// The most lines of a short help: those of one screen.
 const SCREEN: usize = 60;
 
@@ -107,4 +122,52 @@ fn the_short_help_of_every_command_fits_a_screen() {
             .count();
         assert!(lines <= SCREEN, "{command}: {lines} lines");
     }
+}
+
+/// Checks that `found` are headings of this list, in its order.
+fn assert_in_order(found: &[String], headings: &[String], page: &str) {
+    let mut rest = headings.iter();
+    for heading in found {
+        assert!(
+            rest.any(|next| next == heading),
+            "{page}: {heading:?} is no heading or stands too late: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn every_help_text_and_manual_page_has_the_same_headings_in_the_same_order() {
+    let sandbox = Sandbox::new();
+    let headings = HEADINGS.map(str::to_owned);
+    let sections = HEADINGS[2..].iter().map(|name| name.to_uppercase());
+    let sections: Vec<String> = sections.collect();
+    for command in COMMANDS {
+        for text in help(&sandbox, command).split("\n$ ") {
+            let lines = text.lines().filter_map(|line| line.strip_suffix(':'));
+            let found: Vec<String> = lines
+                .filter(|line| line.starts_with(|first: char| first.is_uppercase()))
+                .map(str::to_owned)
+                .collect();
+            assert!(!found.is_empty(), "{command}");
+            assert_in_order(&found, &headings, command);
+        }
+        let page = sandbox.run(&format!("man {command}"));
+        let page = String::from_utf8(page.succeeds_silently().stdout.clone()).unwrap();
+        let found: Vec<String> = page
+            .lines()
+            .filter_map(|line| line.strip_prefix(".SH "))
+            .map(|title| title.trim_matches('"').replace('\\', ""))
+            .skip_while(|title| title != "DESCRIPTION")
+            .skip(1)
+            .take_while(|title| {
+                !["SUBCOMMANDS", "EXIT STATUS", "EXAMPLES", "VERSION"].contains(&title.as_str())
+            })
+            .collect();
+        assert_in_order(&found, &sections, &format!("man {command}"));
+    }
+    let intersect = help(&sandbox, "intersect");
+    assert!(
+        intersect.contains("\n\nOptions:\n      --at-least <K>"),
+        "{intersect}"
+    );
 }

@@ -27,7 +27,7 @@ fn every_command_has_a_manual_page_with_its_options() {
         "[FILE...]",
         "\n.SH \"EXIT STATUS\"\n.nf\n&0 complete result\n&2 wrong usage\n",
         "\n.SH \"EXAMPLES\"\n.nf\n&outset intersect ",
-        "\n.SH OUTPUT\n",
+        "\n.SH RESULT\n",
     ] {
         assert!(page.contains(part), "no {part:?}: {page}");
     }

@@ -72,7 +72,7 @@ fn others(shape: Shape, rules: Rules) -> Vec<(Shape, Rules, &'static str)> {
 fn assert_names(error: &Error, difference: &str) {
     assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
     let message = error.to_string();
-    let part = format!("filters differ in {difference}");
+    let part = format!("differs from the first filter in {difference}");
     assert!(message.contains(&part), "{message}, not {difference}");
 }
 

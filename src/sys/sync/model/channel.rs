@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use crossbeam_channel::{
@@ -38,17 +38,15 @@ struct ChannelState<T> {
 }
 
 impl<T> SharedChannel<T> {
-    /// Waits for a change, or for the limit if there is one; the flag says whether the time ran out.
-    fn wait<'a>(
-        &self,
-        state: MutexGuard<'a, ChannelState<T>>,
-        limit: Option<Duration>,
-    ) -> (MutexGuard<'a, ChannelState<T>>, bool) {
-        let Some(limit) = limit else {
-            return (self.changed.wait(state), false);
-        };
-        let waited = self.changed.wait_timeout(state, limit);
-        waited.unwrap_or_else(PoisonError::into_inner)
+    /// Waits for a change, or for the limit if there is one; returns true if the time ran out.
+    fn wait(&self, state: &mut MutexGuard<'_, ChannelState<T>>, limit: Option<Duration>) -> bool {
+        match limit {
+            Some(limit) => self.changed.wait_for(state, limit),
+            None => {
+                self.changed.wait(state);
+                false
+            }
+        }
     }
 }
 
@@ -94,18 +92,18 @@ impl<T> Sender<T> {
 
     /// Returns true if all messages were taken.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.state.acquire().queue.is_empty()
+        self.0.state.lock().queue.is_empty()
     }
 
     /// Appends a message; waits for room, for as long as `limit` if there is one.
     fn push(&self, message: T, limit: Option<Duration>) -> Result<(), SendTimeoutError<T>> {
-        let mut state = self.0.state.acquire();
+        let mut state = self.0.state.lock();
         let mut is_over = false;
         while state.receivers > 0 && state.queue.len() >= state.room {
             if is_over {
                 return Err(SendTimeoutError::Timeout(message));
             }
-            (state, is_over) = self.0.wait(state, limit);
+            is_over = self.0.wait(&mut state, limit);
         }
         if state.receivers == 0 {
             return Err(SendTimeoutError::Disconnected(message));
@@ -119,14 +117,14 @@ impl<T> Sender<T> {
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
-        self.0.state.acquire().senders += 1;
+        self.0.state.lock().senders += 1;
         Self(Arc::clone(&self.0))
     }
 }
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        self.0.state.acquire().senders -= 1;
+        self.0.state.lock().senders -= 1;
         self.0.changed.notify_all();
     }
 }
@@ -143,7 +141,7 @@ pub(crate) struct Receiver<T>(Arc<SharedChannel<T>>);
 impl<T> Receiver<T> {
     /// Returns true if all messages were taken.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.state.acquire().queue.is_empty()
+        self.0.state.lock().queue.is_empty()
     }
 
     pub(crate) fn recv(&self) -> Result<T, RecvError> {
@@ -152,7 +150,7 @@ impl<T> Receiver<T> {
 
     /// Takes a message that is there already; never waits.
     pub(crate) fn try_recv(&self) -> Result<T, TryRecvError> {
-        let mut state = self.0.state.acquire();
+        let mut state = self.0.state.lock();
         let Some(message) = state.queue.pop_front() else {
             let is_closed = state.senders == 0;
             return Err(if is_closed {
@@ -172,7 +170,7 @@ impl<T> Receiver<T> {
 
     /// Takes the next message; waits for it, for as long as `limit` if there is one.
     fn receive(&self, limit: Option<Duration>) -> Result<T, RecvTimeoutError> {
-        let mut state = self.0.state.acquire();
+        let mut state = self.0.state.lock();
         let mut is_over = false;
         loop {
             if let Some(message) = state.queue.pop_front() {
@@ -186,21 +184,21 @@ impl<T> Receiver<T> {
             if is_over {
                 return Err(RecvTimeoutError::Timeout);
             }
-            (state, is_over) = self.0.wait(state, limit);
+            is_over = self.0.wait(&mut state, limit);
         }
     }
 }
 
 impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Self {
-        self.0.state.acquire().receivers += 1;
+        self.0.state.lock().receivers += 1;
         Self(Arc::clone(&self.0))
     }
 }
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
-        let mut state = self.0.state.acquire();
+        let mut state = self.0.state.lock();
         state.receivers -= 1;
         let unread = if state.receivers == 0 {
             std::mem::take(&mut state.queue)
