@@ -4,9 +4,10 @@
 //! fast (two files of 5 million rows: 2.9 s of processor time with either) but allocates what a page becomes, and keeps
 //! the sizes in page headers to itself, so nobody can refuse a page before it is in memory. Measured with `parquet`
 //! 60.1 under a limit of 64 MiB, where the pages here peak at 9 MB: a gzip page that becomes 400 MiB though its header
-//! says 64 KiB made the process peak at 484 MB, and an honest page of 150 MiB behind small ones at 169 MB. *Invariants:* memory is granted before it is allocated; what a decoder behind this would allocate going by the
-//! page is checked, too; a page that does not lie in its column, or has more values than are left, is an error. *Cost:*
-//! two pages at a time, one of them compressed, and the dictionary.
+//! says 64 KiB made the process peak at 484 MB, and an honest page of 150 MiB behind small ones at 169 MB.
+//! *Invariants:* memory is granted before it is allocated; what a decoder behind this would allocate going by the page
+//! is checked, too; a page that does not lie in its column, or has more values than are left, is an error. *Cost:* two
+//! pages at a time, one of them compressed, and the dictionary.
 //!
 //! ```text
 //!  column of a row group │ header │ dictionary │ header │ page │ header │ page │
