@@ -55,7 +55,7 @@ pub fn collect(inputs: &[Source], selection: Selection, options: &Options) -> Re
 /// The lines of a result, one after the other. The run goes on, on threads of its own, while its caller works on them.
 ///
 /// Dropping it before its end stops the run through its [`Options::interrupt`], and waits until its temporary files are
-/// gone. An error is the last that comes.
+/// removed. An error is the last that comes.
 ///
 /// ```
 /// use outset::{Options, Results, Selection, Source};

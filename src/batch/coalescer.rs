@@ -6,7 +6,7 @@
 //! ```text
 //!  batches      ▒·······  ·▒····▒·  ···▒····  ▒····▒··       ▒ passes, · does not
 //!                  └─────────┴────┬────┴─────────┘
-//!  gathered                    ▒▒▒▒▒▒                        copies: the chunk is dropped before they are handed over
+//!  coalesced                   ▒▒▒▒▒▒                        copies: the chunk is dropped before they are handed over
 //! ```
 //!
 //! *Invariants:* each line comes out once, with its hash and its ordinal; none is left after a flush. *Cost:* a copy
@@ -19,7 +19,7 @@ use crate::batch::{BATCH, Batch};
 use crate::error::Result;
 use crate::memory::budget::{MemoryBudget, Reservation};
 
-/// Bytes of keys that are gathered, at most: 2,048 of 64 bytes.
+/// Bytes of keys that are coalesced, at most: 2,048 of 64 bytes.
 const BYTES: usize = 128 << 10;
 /// A batch of which more lines than this pass is handed over at once: copies would cost more than they bring.
 const MOST_COALESCED: usize = BATCH / 4;
@@ -59,9 +59,9 @@ impl Coalescer {
         })
     }
 
-    /// Takes the lines of `batch` at `indexes`. Many lines are handed to `work` at once; so is what was gathered
+    /// Takes the lines of `batch` at `indexes`. Many lines are handed to `work` at once; so is what was coalesced
     /// before, where there is no room for more. `work` deals with the lines at the indexes that it gets; where they
-    /// were gathered, it sees their keys instead of the lines.
+    /// were coalesced, it sees their keys instead of the lines.
     ///
     /// # Errors
     /// What `work` reports.
@@ -90,7 +90,7 @@ impl Coalescer {
         Ok(())
     }
 
-    /// Hands over what was gathered, and is empty then.
+    /// Hands over what was coalesced, and is empty then.
     ///
     /// # Errors
     /// What `work` reports.
@@ -138,7 +138,7 @@ mod tests {
             let slices: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
             let numbers: Vec<u64> = (0..slices.len() as u64).collect();
             let hashes: Vec<u64> = numbers.iter().map(|number| number * 31).collect();
-            let mut gathered = Coalescer::new(&MemoryBudget::new(1 << 20, 0)).unwrap();
+            let mut coalesced = Coalescer::new(&MemoryBudget::new(1 << 20, 0)).unwrap();
             let (mut seen, mut parts) = (Vec::new(), 0);
             let mut work = |batch: Batch<'_>, indexes: &[u32]| {
                 parts += 1;
@@ -157,15 +157,15 @@ mod tests {
                     ..Batch::new(&slices[from..from + BATCH], &hashes[from..from + BATCH])
                 };
                 let passing: Vec<u32> = (0..BATCH as u32).step_by(every).collect();
-                gathered.take(batch, &passing, &mut work).unwrap();
+                coalesced.take(batch, &passing, &mut work).unwrap();
             }
-            gathered.flush(&mut work).unwrap();
+            coalesced.flush(&mut work).unwrap();
             let mut left = 0;
             let count = |_: Batch<'_>, indexes: &[u32]| {
                 left = indexes.len();
                 Ok(())
             };
-            gathered.flush(count).unwrap();
+            coalesced.flush(count).unwrap();
             assert_eq!(left, 0);
             seen.sort_unstable();
             let expected = numbers

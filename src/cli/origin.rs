@@ -58,7 +58,7 @@ pub(crate) struct Machine {
 
 /// Statistics, and where they come from.
 #[derive(Serialize)]
-pub(crate) struct Told<'a, T: Serialize> {
+pub(crate) struct StatsWithOrigin<'a, T: Serialize> {
     #[serde(flatten)]
     pub(crate) stats: &'a T,
     pub(crate) origin: &'a Origin,

@@ -5,8 +5,8 @@
 //! - all reports are of one job, with the same operation and the same number of sides, and all joins wrote the same
 //!   lines in the same way;
 //! - every side has a shard, and none was filtered whose lines matter by themselves;
-//! - every shard is there: of each file the ranges lie one after the other from its first byte to its last, and as many
-//!   bytes were read as the file has; where pipes were read, the caller has said how many shards there are;
+//! - every shard is there: the ranges of each file follow one another from its first byte to its last, and all of its
+//!   bytes were read; where pipes were read, the caller has said how many shards there are;
 //! - every bucket was joined once;
 //! - lines and sums of hashes of each side over all shards are those over all joins.
 //!

@@ -265,35 +265,35 @@ pub(super) fn explained(error: Error, foreign: Option<Foreign>) -> Error {
     }
 }
 
-/// The kinds of foreign data that were found in an input and told to the user.
+/// The kinds of foreign data that were found in an input and reported to the user.
 #[derive(Debug)]
-pub(super) struct Told(AtomicU32);
+pub(super) struct ReportedKinds(AtomicU32);
 
-impl Default for Told {
-    /// Treats every kind as told, until [`Told::arm`].
+impl Default for ReportedKinds {
+    /// Treats every kind as reported, until [`ReportedKinds::arm`].
     fn default() -> Self {
         Self(AtomicU32::new(u32::MAX))
     }
 }
 
-impl Told {
-    /// Forgets what was told, so that the next finding of each kind is told.
+impl ReportedKinds {
+    /// Forgets what was reported, so that the next finding of each kind is reported.
     pub(super) fn arm(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
 
-    /// Returns true if the kind was not told yet; it is now.
+    /// Returns true if the kind was not reported yet; it is now.
     pub(super) fn is_new(&self, kind: Foreign) -> bool {
         let bit = 1 << kind as u32;
         self.0.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
-    /// Returns true if [`Told::arm`] was called.
+    /// Returns true if [`ReportedKinds::arm`] was called.
     pub(super) fn is_armed(&self) -> bool {
         self.0.load(Ordering::Relaxed) != u32::MAX
     }
 
-    /// Returns true if [`Told::arm`] was called and nothing was told since.
+    /// Returns true if [`ReportedKinds::arm`] was called and nothing was reported since.
     pub(super) fn is_silent(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::input::beginning::Told;
+use crate::input::beginning::ReportedKinds;
 
 /// The counts of a complete reading.
 #[derive(Debug, Clone, Copy)]
@@ -30,8 +30,8 @@ pub(super) struct Findings {
     passed_over: AtomicU64,
     /// About the number of its bytes when it is decoded; [`u64::MAX`] before a sample.
     likely_bytes: AtomicU64,
-    /// The record of what was told of data that is no plain text.
-    pub(super) told: Told,
+    /// The record of what was reported of data that is no plain text.
+    pub(super) reported: ReportedKinds,
 }
 
 impl Default for Findings {
@@ -43,7 +43,7 @@ impl Default for Findings {
             bad_records: AtomicU64::new(0),
             passed_over: AtomicU64::new(0),
             likely_bytes: AtomicU64::new(u64::MAX),
-            told: Told::default(),
+            reported: ReportedKinds::default(),
         }
     }
 }

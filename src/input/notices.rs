@@ -1,7 +1,7 @@
 //! The notices about an input that begins like no lines of text.
 //!
-//! *Owns:* what is looked at, and that the first of each kind is told. *Invariants:* nothing is told unless somebody
-//! watches ([`Input::watch_fronts`]). *Cost:* see [`beginning`](super::beginning).
+//! *Owns:* what is looked at, and that the first of each kind is reported. *Invariants:* nothing is reported unless
+//! somebody watches ([`Input::watch_fronts`]). *Cost:* see [`beginning`](super::beginning).
 
 use crate::input::Input;
 use crate::input::beginning::{Beginning, FRONT_BYTES, are_mixed};
@@ -13,36 +13,36 @@ use crate::record::{BYTE_ORDER_MARK, noted_delimiter};
 impl Input {
     /// Lets [`Input::look_at_front`] tell what it finds.
     pub(crate) fn watch_fronts(&self) {
-        self.found.told.arm();
+        self.found.reported.arm();
     }
 
     /// Looks at `bytes`, with which one of its files, or the stream, begins when it is decoded: the notice if that is
-    /// no plain text. Of each kind the first is told, and only if somebody watches.
+    /// no plain text. Of each kind the first is reported, and only if somebody watches.
     pub(crate) fn look_at_front(
         &self,
         part: usize,
         bytes: &[u8],
         format: LineFormat,
     ) -> Option<Notice> {
-        if !self.found.told.is_armed() {
+        if !self.found.reported.is_armed() {
             return None;
         }
         let kind = self.foreign_front(part, bytes, format)?;
-        self.found.told.is_new(kind).then(|| Notice::Foreign {
+        self.found.reported.is_new(kind).then(|| Notice::Foreign {
             input: self.part_name(part).to_owned(),
             kind,
         })
     }
 
-    /// Returns true if somebody is to hear of it, and nothing was told.
+    /// Returns true if somebody is to hear of it, and nothing was reported.
     pub(crate) fn seems_plain(&self) -> bool {
-        self.found.told.is_silent()
+        self.found.reported.is_silent()
     }
 
     /// Looks at the header that was read of a stream: the notice if it shows that the stream is no plain text.
     pub(crate) fn look_at_header(&self) -> Option<Notice> {
         let kind = self.keying()?.foreign_header()?;
-        self.found.told.is_new(kind).then(|| Notice::Foreign {
+        self.found.reported.is_new(kind).then(|| Notice::Foreign {
             input: self.name().to_owned(),
             kind,
         })

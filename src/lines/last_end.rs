@@ -1,8 +1,8 @@
 //! The last record that is whole in bytes that are still coming.
 //!
 //! *Owns:* where a reading in order cuts its chunks. *Invariants:* what [`Lines`](crate::lines::Lines) finds in
-//! the bytes up to there are the same records. *Cost:* one search of the bytes; those of the last record are gone
-//! through again where its quotes are not all in place.
+//! the bytes up to there are the same records. *Cost:* one search of the bytes; those of the last record are searched
+//! again where its quotes are not all in place.
 
 use crate::lines::LineFormat;
 use crate::lines::block::{SEARCHED, filled};

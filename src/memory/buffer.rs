@@ -3,7 +3,7 @@
 //! *Owns:* [`Buffer`], the only way to get memory that grows with the input.
 //!
 //! *Invariants:* a buffer is its own anonymous mapping: page-aligned (direct I/O needs that),
-//! zeroed, and gone from the process's resident size the moment it is dropped. The general
+//! zeroed, and no longer part of the process's resident size once it is dropped. The general
 //! allocator would keep freed megabytes resident, and a limit on resident memory would be a wish.
 //! Its grant is returned after its memory, never before.
 //!

@@ -28,7 +28,7 @@ pub(super) fn failed_before() -> io::Error {
 }
 
 /// The threads `result-N`, seen from the one that writes lines. Each buffer but the one that is filled is on its way
-/// to a thread, with one, or on its way back: there are as many as threads.
+/// to a thread, with one, or on its way back: there is one for each thread.
 #[derive(Debug)]
 pub(super) struct WritingThreads {
     /// Full buffers to the threads, with their offsets. Dropping it ends the threads; it is there until then.

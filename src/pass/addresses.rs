@@ -1,11 +1,11 @@
 //! Passes over IPv4 addresses: one bit for each of the 2^32 addresses, instead of a set of lines.
 //!
 //! ```text
-//!  sides       intersect                               diff
-//!  first       insert every address into `told`        insert
-//!  further     ask `told` ── if it is there ──▶ `next`   insert
-//!              then `next` becomes `told`
-//!  the last    write what is in `told`                 write what is not
+//!  sides       intersect                                 diff
+//!  first       insert every address into `others`        insert
+//!  further     ask `others` ── if it is there ──▶ `next`   insert
+//!              then `next` becomes `others`
+//!  the last    write what is in `others`                 write what is not
 //! ```
 //!
 //! A further side of an intersection must remove the addresses that it lacks, which are known only at its end. So those
@@ -49,22 +49,22 @@ pub(crate) fn collect(
     scan(run, &phase, input, || Addresses(insert))
 }
 
-/// Passes the lines of `input` to `out` whose addresses are in `told` (or are not, unless `has`), once, or as often as
-/// they come where it `repeats` them.
+/// Passes the lines of `input` to `out` whose addresses are in `others` (or are not, unless `has`), once, or as often
+/// as they come where it `repeats` them.
 ///
 /// # Errors
 /// As [`collect`], and those of the sink.
 pub(crate) fn tell(
     run: &Run<'_>,
     input: &Input,
-    told: &AddressSet,
+    others: &AddressSet,
     has: bool,
     repeats: bool,
     out: &Collector<'_>,
 ) -> Result<()> {
     let phase = run.input_phase("probe", input);
     scan(run, &phase, input, || AddressAnswer {
-        told,
+        others,
         is_difference: !has,
         repeats,
         out: Outbox::new(out),
@@ -89,8 +89,8 @@ impl<F: FnMut(u32)> Worker for Addresses<F> {
 /// A worker that writes the lines of the last side that are selected.
 struct AddressAnswer<'a, 's> {
     /// The addresses that the other sides determine. Shared by all workers; what one changes, all see.
-    told: &'a AddressSet,
-    /// True if the addresses are selected that are not in `told`.
+    others: &'a AddressSet,
+    /// True if the addresses are selected that are not in `others`.
     is_difference: bool,
     /// True if a line is written as often as it comes.
     repeats: bool,
@@ -102,9 +102,9 @@ impl AddressAnswer<'_, '_> {
     /// Returns true if a line with this address is written now.
     fn selects(&self, address: u32) -> bool {
         match (self.repeats, self.is_difference) {
-            (true, is_difference) => self.told.contains(address) != is_difference,
-            (false, true) => self.told.insert(address),
-            (false, false) => self.told.take(address),
+            (true, is_difference) => self.others.contains(address) != is_difference,
+            (false, true) => self.others.insert(address),
+            (false, false) => self.others.take(address),
         }
     }
 }

@@ -80,7 +80,8 @@ impl Filled for Arrival {
     }
 }
 
-/// Reads all frames of `sources` and appends their lines to `writer`, which has as many buckets for each side.
+/// Reads all frames of `sources` and appends their lines to `writer`, which has the same number of buckets for each
+/// side.
 ///
 /// A buffer is large enough for any frame that [`Sender`](crate::exchange) makes. A frame of one line that is longer
 /// than that has a buffer of its own, from the memory for long lines, which is dropped after use.
@@ -281,7 +282,7 @@ impl ReceiverWorker<'_> {
         self.run.interrupt().check().map_err(Ok)?;
         let frame = &arrival.frame;
         let payload = frame.open(&mut self.decoded).map_err(Err)?;
-        self.to_buckets.turn_to(frame.header.side - 1, self.sides);
+        self.to_buckets.switch_to(frame.header.side - 1, self.sides);
         let to_buckets = &mut self.to_buckets;
         let appended = for_each_batch(
             BlockRecords(payload),

@@ -284,9 +284,9 @@ impl<'a> ToBuckets<'a> {
         }
     }
 
-    /// Goes on with one side, from 0, of `sides` that share the writer: side s has as many of its buckets as any other,
-    /// after those of the sides before.
-    pub(crate) fn turn_to(&mut self, side: u32, sides: u32) {
+    /// Goes on with one side, from 0, of `sides` that share the writer: each side has the same number of its
+    /// buckets, in the order of the sides.
+    pub(crate) fn switch_to(&mut self, side: u32, sides: u32) {
         let each = self.writer.buckets() / sides;
         self.buckets = side * each..(side + 1) * each;
     }

@@ -40,8 +40,8 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Makes the columns of a file of the input with `number` whose fields have these numbers, from 0; as many as the
-    /// key has. For objects none.
+    /// Makes the columns of a file of the input with `number` whose fields have these numbers, from 0: one for each
+    /// field of the key. For objects none.
     pub(super) fn new(keys: &Keys, number: u32, numbers: &[u32]) -> Self {
         let names = match keys.syntax {
             // The fields are those of Parquet files; of a text a line is the key.

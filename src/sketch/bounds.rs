@@ -5,7 +5,7 @@
 //! rest each. *Cost:* some thousand additions a bound.
 //!
 //! Each different line is in the sample with one probability, so the number that is seen is binomial.
-//! The bounds are those populations (or shares) for which seeing as few, or as many, would be too rare
+//! The bounds are those populations (or shares) for which seeing so few, or so many, would be too rare
 //! (Clopper and Pearson): right for a handful as for millions, with no normal approximation; the whole
 //! numbers make them a little wide. Where the threshold follows from the sample, as it does in a
 //! sketch, the number below it is the fixed one and the share the random one; the tails are then the

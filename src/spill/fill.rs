@@ -3,8 +3,8 @@
 //! *Owns:* the writer threads and the way from a [`BucketWriter`] to sealed [`Bucket`]s.
 //!
 //! 1. The calling thread sets one block of the pool aside for each bucket, and starts the first writer. A writer that
-//!    leaves blocks waiting starts the next one: as many are written at a time as the disk is slower than the
-//!    workers, up to [`FillRules::writers`].
+//!    leaves blocks waiting starts the next one: the slower the disk is than the workers, the more blocks
+//!    are written at a time, up to [`FillRules::writers`].
 //! 2. It calls `work` with the [`BucketWriter`]. Any number of threads may append through it meanwhile;
 //!    they send full blocks to the writers.
 //! 3. When `work` returns, it flushes the open blocks and seals the buckets. That drops the sender: the

@@ -11,7 +11,7 @@
 //! their first block yet:
 //! - `taken + claims <= capacity`: every bucket can always open a block, so no thread waits for a
 //!   block that only another waiting thread could give back.
-//! - A full block is kept in memory only while as many more could be taken after that as may be on their way to the
+//! - A full block is kept in memory only while the pool still has a block for each one that may be on its way to the
 //!   disk ([`in_flight`]). Otherwise it is written, and a worker that needs the next block waits for a write to end,
 //!   which it will. The same margin leaves the next store of a run, which has the same number of buckets, a block for
 //!   each.

@@ -28,7 +28,7 @@ pub(crate) use self::claims::Claims;
 pub(crate) use self::files::ResultFile;
 use self::files::StatsFile;
 pub(crate) use self::names::is_table;
-use super::origin::{Origin, Told};
+use super::origin::{Origin, StatsWithOrigin};
 use super::report::Page;
 
 /// The open outputs of a command.
@@ -120,7 +120,7 @@ impl Outputs {
             return Ok(());
         }
         let origin = &Origin::of(self.began, &self.temp_dirs);
-        self.stats.fill(&Told { stats, origin })
+        self.stats.fill(&StatsWithOrigin { stats, origin })
     }
 
     /// Lets `fill` write the page, with its origin, if a page was claimed.

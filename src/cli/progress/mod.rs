@@ -53,7 +53,7 @@ struct Story {
     /// The name of the phase that is going on.
     phase: Option<String>,
     /// The notices that were passed on, so that each is said once.
-    told: Vec<Notice>,
+    reported: Vec<Notice>,
     /// The lines for a run that goes on, or is complete.
     announced: Vec<String>,
     /// The line about the last phase, for when the next begins or the run is complete: a phase also ends where the
@@ -213,9 +213,9 @@ impl Observer for Reporter {
     fn noticed(&self, notice: &Notice) {
         let is_new = {
             let mut story = self.watched.story();
-            let is_new = !story.told.contains(notice);
+            let is_new = !story.reported.contains(notice);
             if is_new {
-                story.told.push(notice.clone());
+                story.reported.push(notice.clone());
             }
             is_new
         };

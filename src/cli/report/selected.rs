@@ -15,7 +15,7 @@ use super::recording::Recorded;
 use super::sections;
 use super::tables::{Named, beside, list, rows};
 use crate::cli::numbers;
-use crate::cli::origin::{Origin, Told};
+use crate::cli::origin::{Origin, StatsWithOrigin};
 
 /// Writes the page.
 pub(super) fn page(
@@ -25,7 +25,7 @@ pub(super) fn page(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let figures = Figures::new(json!({
-        "stats": serde_json::to_value(Told { stats, origin })?,
+        "stats": serde_json::to_value(StatsWithOrigin { stats, origin })?,
         "plan": serde_json::to_value(&recorded.plan)?,
         "recording": serde_json::to_value(recorded)?,
     }));

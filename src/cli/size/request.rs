@@ -61,8 +61,8 @@ impl SizeRequest {
         Ok(request)
     }
 
-    /// Returns the lines and the shape of a filter of this kind, with `hashes` hashes (as many as the kind has, if
-    /// those are fewer) or with the best number of them.
+    /// Returns the lines and the shape of a filter of this kind, with `hashes` hashes (or the
+    /// most that the kind has) or with the best number of them.
     pub(super) fn shape(self, kind: Kind, hashes: Option<u32>) -> (u64, Shape) {
         match self {
             Self::LinesAndRate(lines, fpr) => (lines, Shape::for_fpr(kind, lines, fpr, hashes)),
@@ -124,7 +124,7 @@ fn check_values(arguments: &SizeArguments) -> Result<()> {
     Err(Error::usage(format!("{what} given"), advice))
 }
 
-/// Checks that the one kind has as many hashes; without a kind, the answer says which have fewer.
+/// Checks that the kind allows the number of hashes asked for; without a kind, the answer says which allow fewer.
 fn check_hashes(arguments: &SizeArguments) -> Result<()> {
     let (Some(kind), Some(hashes)) = (arguments.kind(), arguments.hashes) else {
         return Ok(());

@@ -33,8 +33,8 @@ struct Needs {
 }
 
 impl Division {
-    /// Divides the join among as many threads as the buckets, of which the largest line has `longest` bytes, and the
-    /// memory that is left allow.
+    /// Divides the join among the threads that the buckets, whose longest line has `longest` bytes, and the memory that
+    /// is left allow.
     pub(super) fn of(run: &Run<'_>, sides: &Sides, groups: &[Vec<Bucket>], longest: u64) -> Self {
         let (layout, available) = (&run.layout, run.budget.available_bytes());
         let reading = run.read_rules(longest).memory_bytes();

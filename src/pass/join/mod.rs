@@ -14,8 +14,8 @@
 //!
 //! A bucket whose distinct lines do not fit is split by fresh hash bits, it alone, and its parts
 //! are joined the same way ([`split`]). Where no split level would divide it,
-//! it is worked through in pieces: as many lines of the building sides as fit, minus those that an earlier
-//! piece had, and all that comes after them again for each piece.
+//! it is joined in pieces. Each piece takes the next lines of the building sides, until memory is full, and reads
+//! everything that comes after them again.
 //!
 //! Which thread does what:
 //!

@@ -27,7 +27,7 @@ const WITNESSES: usize = 4096;
 /// The most threads that write the blocks of a split for one joiner, while the joiner reads and scatters.
 pub(super) const MOST_WRITERS: usize = 4;
 /// Blocks besides one for each part: the pool's spare ones, and those that are written.
-const BESIDE_PARTS: u64 = 2 + MOST_WRITERS as u64;
+const SPARE_BLOCKS: u64 = 2 + MOST_WRITERS as u64;
 /// The smallest block that a split writes.
 const LEAST_BLOCK: u64 = 16 << 10;
 
@@ -65,12 +65,12 @@ pub(super) fn plan(
     let layout = &run.layout;
     let least_block = layout.pool.block_bytes.min(LEAST_BLOCK.max(room / 64));
     let most = (room / (least_block + inputs as u64 * BUCKET_BYTES))
-        .saturating_sub(BESIDE_PARTS)
+        .saturating_sub(SPARE_BLOCKS)
         .clamp(2, 1024);
-    // Half as many again as equal parts would need: they are not equal, and lines beyond those seen may be longer.
+    // Half more parts than equal ones would need: they are not equal, and lines beyond those seen may be longer.
     let fan_out = (3 * lines.div_ceil(fitting) / 2 + 1).clamp(2, most) as u32;
     let bookkeeping_bytes = u64::from(fan_out) * inputs as u64 * BUCKET_BYTES;
-    let blocks = u64::from(fan_out) + BESIDE_PARTS;
+    let blocks = u64::from(fan_out) + SPARE_BLOCKS;
     // As large as there is room for, and as the reader takes at a time: a disk is slow in small pieces.
     let block_bytes = (room.saturating_sub(bookkeeping_bytes) / blocks)
         .clamp(PAGE, layout.read_bytes())
@@ -141,7 +141,7 @@ pub(super) fn split(
         budget,
         plan.block_bytes,
         u64::from(plan.fan_out) + 2 + writers as u64,
-        BESIDE_PARTS,
+        SPARE_BLOCKS,
     );
     let mut stores = Vec::with_capacity(buckets.len());
     for bucket in buckets {

@@ -31,8 +31,8 @@ pub(crate) fn write(
     })
 }
 
-/// Writes the line at `index` of a batch that is read once more, if the line is selected. The batch is of as many
-/// `sides`; `found` is what a set has of the line's key.
+/// Writes the line at `index` of a batch that is read once more, if the line is selected. The batch is of this number
+/// of `sides`; `found` is what a set has of the line's key.
 pub(crate) fn write_again(
     rule: &Rule,
     batch: Batch<'_>,

@@ -112,7 +112,7 @@ fn assert_shows(page: &Html, table: &Value) {
         "td[data-figure^='/combinations/'][data-figure$='/which']",
     );
     assert_eq!(listed.len(), combinations.len().min(LISTED));
-    let plot = all(page, "svg[aria-describedby='upset-told']")[0];
+    let plot = all(page, "svg[aria-describedby='upset-description']")[0];
     let drawn = &combinations[..combinations.len().min(DRAWN)];
     let numbers: Vec<String> = drawn.iter().map(|&(_, lines)| grouped(lines)).collect();
     assert_eq!(texts(plot, "text[transform]"), numbers);
@@ -141,7 +141,7 @@ fn l13_two_and_three_files_are_circles_with_a_number_in_each_part() {
     let sandbox = with_files(&["a", "b", "c"], 40_000, |number| number % 7);
     for files in ["a b", "a b c"] {
         let (table, page) = reported(&sandbox, files, "");
-        let circles = all(&page, "svg[aria-describedby='venn-told']")[0];
+        let circles = all(&page, "svg[aria-describedby='venn-description']")[0];
         let names: Vec<&str> = files.split(' ').collect();
         let mut numbers: Vec<String> = texts(circles, "text").split_off(names.len());
         let mut expected: Vec<String> = combinations(&table).iter().map(|c| grouped(c.1)).collect();
@@ -213,7 +213,7 @@ fn l13_names_in_the_plot_are_shortened_harmless_and_said_in_full() {
     let shown = hostile
         .replace('\u{202e}', "\\u{202e}")
         .replace('\u{1b}', "\\u{1b}");
-    let plot = all(&page, "svg[aria-describedby='upset-told']")[0];
+    let plot = all(&page, "svg[aria-describedby='upset-description']")[0];
     let titles = texts(plot, "text title");
     assert_eq!(titles, ["a", &shown, &long]);
     let named = texts(plot, "text:has(title)");

@@ -142,7 +142,7 @@ fn sorted(text: &[u8]) -> Vec<&[u8]> {
 }
 
 #[test]
-fn a_line_that_is_no_address_fails_the_run_with_its_file_and_place() {
+fn a_line_that_is_no_address_fails_the_run_with_its_file_and_location() {
     let mut bad = addresses(0..100);
     let offset = bad.len();
     bad.extend(b"10.0.0.256\n");

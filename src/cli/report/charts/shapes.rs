@@ -37,7 +37,7 @@ pub(super) struct Picture<'a> {
     pub(super) id: &'a str,
     pub(super) name: &'a str,
     /// The picture's content in words.
-    pub(super) told: &'a str,
+    pub(super) description: &'a str,
     /// Width and height.
     pub(super) size: Point,
     /// True if it keeps its size in a narrow window.
@@ -48,12 +48,12 @@ impl Picture<'_> {
     /// Makes the picture with these shapes.
     pub(super) fn of(&self, shapes: &Markup) -> Markup {
         let (width, height) = self.size;
-        let told = format!("{}-told", self.id);
+        let description = format!("{}-description", self.id);
         let style = self.is_scrolled.then(|| format!("width:{width}px"));
         html! {
-            svg role="img" aria-label=(self.name) aria-describedby=(told) width=(width) height=(height)
+            svg role="img" aria-label=(self.name) aria-describedby=(description) width=(width) height=(height)
                 viewBox=(format!("0 0 {width} {height}")) style=[style] xmlns="http://www.w3.org/2000/svg" {
-                desc id=(told) { (self.told) }
+                desc id=(description) { (self.description) }
                 (shapes)
             }
         }
@@ -89,18 +89,18 @@ pub(super) fn upright((x, y): Point, colour: RGBColor, text: &str) -> Markup {
     }
 }
 
-/// Draws a rectangle from its upper left corner, so opaque, that says `told` where it is pointed at.
+/// Draws a rectangle from its upper left corner, so opaque, that shows `description` where it is pointed at.
 pub(super) fn rectangle(
     (x, y): Point,
     (width, height): Point,
     colour: RGBColor,
     opacity: f64,
-    told: Option<&str>,
+    description: Option<&str>,
 ) -> Markup {
     html! {
         rect x=(tenths(x)) y=(tenths(y)) width=(tenths(width)) height=(tenths(height)) fill=(hex(colour))
             fill-opacity=(opacity) {
-            @if let Some(told) = told { title { (told) } }
+            @if let Some(description) = description { title { (description) } }
         }
     }
 }

@@ -98,7 +98,7 @@ pub(in crate::cli::report) fn plot(found: &Overlaps, lines: &[u64]) -> Option<Ma
             (dots(&layout, column, combination, names.len()))
         }
     };
-    let told = format!(
+    let description = format!(
         "Bars of the distinct lines of {} combinations of {} files, largest first. The largest has {} lines, which only \
          these files have: {}. The table of combinations has every number.",
         drawn(found).len(),
@@ -109,7 +109,7 @@ pub(in crate::cli::report) fn plot(found: &Overlaps, lines: &[u64]) -> Option<Ma
     let picture = Picture {
         id: "upset",
         name: "Distinct lines of each combination of files",
-        told: &told,
+        description: &description,
         size: layout.size,
         is_scrolled: true,
     };
@@ -132,8 +132,8 @@ fn files(layout: &PlotLayout, found: &Overlaps, names: &[String], lines: &[u64])
             }
             @let length = length(lines, most, LONGEST);
             @let end = layout.bars_start + length;
-            @let told = format!("{name}: {} distinct lines", grouped(lines));
-            (rectangle((layout.bars_start, y - 7.0), (length, 14.0), SECOND, 1.0, Some(&told)))
+            @let description = format!("{name}: {} distinct lines", grouped(lines));
+            (rectangle((layout.bars_start, y - 7.0), (length, 14.0), SECOND, 1.0, Some(&description)))
             (text((end + GAP / 2.0, y + MIDDLE), Anchor::Start, MUTED, &grouped(lines), None))
             (text((layout.names_end, y + MIDDLE), Anchor::End, INK, short, Some(&name)))
         }
@@ -151,10 +151,10 @@ fn bar(
     let (x, height) = (layout.x(column), length(combination.lines, most, TALLEST));
     let (top, lines) = (layout.ground - height, grouped(combination.lines));
     let thick = (layout.column * 0.7).round();
-    let told = format!("{lines} lines that only these files have: {names}");
+    let description = format!("{lines} lines that only these files have: {names}");
     let corner = (x - thick / 2.0, top);
     html! {
-        (rectangle(corner, (thick, height), FIRST, 1.0, Some(&told)))
+        (rectangle(corner, (thick, height), FIRST, 1.0, Some(&description)))
         (upright((x + MIDDLE, top - GAP / 2.0), INK, &lines))
     }
 }

@@ -84,12 +84,12 @@ pub(in crate::cli::report) fn circles(found: &Overlaps) -> Option<Markup> {
             (text((x, y + MIDDLE), Anchor::Middle, INK, &grouped(lines(found, which)), None))
         }
     };
-    let told = "A circle for each file; each part has the number of distinct lines that the files of its circles have, and \
+    let description = "A circle for each file; each part has the number of distinct lines that the files of its circles have, and \
                 no other. The table of combinations has these numbers.";
     let picture = Picture {
         id: "venn",
         name: "Distinct lines of each combination, as circles of files",
-        told,
+        description,
         size: (WIDTH, circles.height),
         is_scrolled: false,
     };
