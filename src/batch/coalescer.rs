@@ -123,12 +123,10 @@ mod tests {
     /// Makes lines of 0 to `longest` bytes, each the digits of its number over and over.
     fn lines(count: usize, longest: usize) -> Vec<Vec<u8>> {
         let line = |number: usize| {
-            let digits = format!("{number},").into_bytes();
-            digits
-                .into_iter()
-                .cycle()
-                .take(number * 7 % (longest + 1))
-                .collect()
+            let (digits, bytes) = (format!("{number},"), number * 7 % (longest + 1));
+            let mut line = digits.repeat(bytes / digits.len() + 1).into_bytes();
+            line.truncate(bytes);
+            line
         };
         (0..count).map(line).collect()
     }

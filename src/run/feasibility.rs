@@ -1,8 +1,8 @@
 //! From a job to a plan that can be run, or to a refusal that helps.
 //!
 //! *Owns:* what the planner cannot know, because it does no I/O: that address space is short, how much room the
-//! temporary directories have, and that a set was tried and did not fit. *Invariants:* nothing is written, and no
-//! input is read. *Cost:* that of the planner, and a system call for each directory.
+//! temporary directories have, and that a set was tried and did not fit. *Invariants:* nothing is written, and no input
+//! is read. *Cost:* that of the planner, and a system call for each directory.
 
 use rustix::io::Errno;
 

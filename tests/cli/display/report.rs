@@ -508,6 +508,7 @@ fn browser() -> Option<&'static str> {
 }
 
 #[test]
+#[ignore = "slow: a browser draws seven pages"]
 fn in_a_browser_nothing_is_too_wide_cut_or_overlapped() {
     let Some(browser) = browser() else {
         eprintln!("skipped: no chromium is installed to look at the page");
