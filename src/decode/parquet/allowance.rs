@@ -25,7 +25,7 @@ pub(super) struct Allowance {
 #[derive(Debug)]
 struct Granted {
     memory: Reservation,
-    /// Bytes of each column, by its place in the key, and of the record after them. Of a copy: of its pages, of the
+    /// Bytes of each column, by its index in the key, and of the record after them. Of a copy: of its pages, of the
     /// values that are written, and of what is remembered for the footer.
     columns: Vec<u64>,
 }
@@ -52,19 +52,19 @@ impl Allowance {
         }
     }
 
-    /// Makes sure that the column at `place` may have `bytes`.
+    /// Makes sure that the column at `index` may have `bytes`.
     ///
     /// # Errors
     /// [`Error::MemoryPlan`], with a limit that would do.
-    pub(super) fn grow_to(&self, place: usize, bytes: u64) -> Result<()> {
+    pub(super) fn grow_to(&self, index: usize, bytes: u64) -> Result<()> {
         let mut granted = self.granted.lock();
-        let has = granted.columns[place];
+        let has = granted.columns[index];
         if bytes <= has {
             return Ok(());
         }
         match granted.memory.grow(bytes - has) {
             Ok(()) => {
-                granted.columns[place] = bytes;
+                granted.columns[index] = bytes;
                 Ok(())
             }
             Err(Error::Memory { .. }) => {

@@ -16,14 +16,14 @@ use ::parquet::errors::Result;
 use ::parquet::schema::types::ColumnDescPtr;
 
 use crate::decode::parquet::allowance::Allowance;
-use crate::decode::parquet::pages::{Chunk, damaged};
-use crate::decode::parquet::text::{Form, Written};
+use crate::decode::parquet::pages::{ColumnChunk, damaged};
+use crate::decode::parquet::text::{TextForm, Written};
 use crate::decode::parquet::values::{Decoded, Values};
 
 /// The values of a column of the key in a row group, in order.
 pub(super) struct Column {
     cells: Box<dyn Cells>,
-    form: Form,
+    form: TextForm,
     /// Rows that were not decoded yet.
     left: u64,
     /// Of the rows that are decoded: how many there are, and which comes next.
@@ -35,8 +35,8 @@ impl Column {
     /// Opens a column of a row group.
     pub(super) fn open(
         file: &Arc<File>,
-        (column, form): (&ColumnDescPtr, Form),
-        chunk: Chunk,
+        (column, form): (&ColumnDescPtr, TextForm),
+        chunk: ColumnChunk,
         memory: (Arc<Allowance>, usize),
     ) -> Self {
         let cells: Box<dyn Cells> = match column.physical_type() {
@@ -98,7 +98,7 @@ trait Cells: Send {
     fn is_at_end(&mut self) -> Result<bool>;
 
     /// Takes the next value as text, which may be put together in `scratch`; `None` for NULL. There must be one.
-    fn take<'v>(&'v mut self, form: Form, scratch: &'v mut Vec<u8>) -> Option<&'v [u8]>;
+    fn take<'v>(&'v mut self, form: TextForm, scratch: &'v mut Vec<u8>) -> Option<&'v [u8]>;
 }
 
 /// Values of one type.
@@ -118,7 +118,7 @@ where
     fn open(
         file: &Arc<File>,
         column: &ColumnDescPtr,
-        chunk: Chunk,
+        chunk: ColumnChunk,
         memory: (Arc<Allowance>, usize),
     ) -> Box<dyn Cells> {
         Box::new(Self {
@@ -145,7 +145,7 @@ where
     }
 
     #[inline]
-    fn take<'v>(&'v mut self, form: Form, scratch: &'v mut Vec<u8>) -> Option<&'v [u8]> {
+    fn take<'v>(&'v mut self, form: TextForm, scratch: &'v mut Vec<u8>) -> Option<&'v [u8]> {
         if self.level_of_values > 0 {
             let level = self.decoded.definitions[self.next_level];
             self.next_level += 1;

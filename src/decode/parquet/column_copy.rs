@@ -14,11 +14,11 @@ use ::parquet::schema::types::ColumnDescPtr;
 
 use crate::decode::parquet::allowance::Allowance;
 use crate::decode::parquet::page_header::VALUE_BYTES;
-use crate::decode::parquet::pages::Chunk;
+use crate::decode::parquet::pages::ColumnChunk;
 use crate::decode::parquet::values::{Decoded, Values, guard};
 
-/// Who has memory of a copy, by their places in the [`Allowance`]: the pages that are read, the values that are copied,
-/// and what is remembered for the footer.
+/// Who has memory of a copy, by their indexes in the [`Allowance`]: the pages that are read, the values that are
+/// copied, and what is remembered for the footer.
 const PAGES: usize = 0;
 const COPIES: usize = 1;
 pub(super) const FOOTER: usize = 2;
@@ -34,8 +34,8 @@ pub(super) const WRITER_BYTES: u64 = 8 << 20;
 pub(super) struct ColumnCopy<'a> {
     pub(super) file: &'a Arc<File>,
     pub(super) column: &'a ColumnDescPtr,
-    /// The place of the column in the file.
-    pub(super) chunk: Chunk,
+    /// The index of the column in the file.
+    pub(super) chunk: ColumnChunk,
     pub(super) memory: &'a Arc<Allowance>,
     /// The rows, numbered from the start of the row group; they ascend.
     pub(super) rows: &'a [u64],

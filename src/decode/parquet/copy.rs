@@ -72,7 +72,7 @@ pub struct Copied<W> {
 }
 
 /// The file that rows come from, and the memory for them.
-struct Reading<'a> {
+struct RowSource<'a> {
     copy: &'a RowCopy,
     metadata: &'a ParquetMetaData,
     /// The number of the first row of each row group, and of all rows.
@@ -85,7 +85,7 @@ struct Reading<'a> {
 /// Rows of one row group among the numbers of a batch.
 struct Span {
     group: usize,
-    /// Their numbers, as places in the batch.
+    /// Their numbers, as indexes in the batch.
     numbers: Range<usize>,
 }
 
@@ -162,7 +162,7 @@ impl RowCopy {
             let rows = group.num_rows().max(0) as u64;
             starts.push(starts[starts.len() - 1].saturating_add(rows));
         }
-        let reading = Reading {
+        let reading = RowSource {
             copy: self,
             metadata: &metadata,
             starts,
@@ -185,7 +185,7 @@ impl RowCopy {
     }
 }
 
-impl Reading<'_> {
+impl RowSource<'_> {
     /// Writes a file with these rows; returns its bytes.
     fn write(
         &self,
@@ -266,12 +266,12 @@ impl Reading<'_> {
             self.interrupt.check()?;
             let of_group = |number: &u64| number - self.starts[span.group];
             let rows: Vec<u64> = numbers[span.numbers.clone()].iter().map(of_group).collect();
-            let place = group_name(span.group);
+            let group = group_name(span.group);
             let chunk = self.metadata.row_group(span.group).columns().get(leaf);
             let chunk = chunk.ok_or_else(|| damaged("a column is missing"));
             let chunk = chunk
                 .and_then(|chunk| chunk_of(chunk, self.copy.state.size))
-                .map_err(|error| failure(&self.copy.path, &place, error))?;
+                .map_err(|error| failure(&self.copy.path, &group, error))?;
             let copy = ColumnCopy {
                 file: &self.copy.file,
                 column: &column,
@@ -294,7 +294,7 @@ impl Reading<'_> {
                 ParquetError::External(source) if source.is::<io::Error>() => {
                     unwritable(ParquetError::External(source))
                 }
-                error => failure(&self.copy.path, &place, error),
+                error => failure(&self.copy.path, &group, error),
             })?;
             let columns = self.metadata.file_metadata().schema_descr().num_columns();
             let bytes = self.copy.bytes_of(span.numbers.len() as u64);

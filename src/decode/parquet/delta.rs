@@ -25,7 +25,7 @@ pub(super) fn behind_levels(page: &[u8], levels: usize) -> Option<usize> {
 pub(super) fn counts_are_at_most(values: &[u8], lists: usize, most: u64) -> bool {
     let mut rest = values;
     for list in 1..=lists {
-        let Some((front, blocks)) = Front::read(rest) else {
+        let Some((front, blocks)) = DeltaHeader::read(rest) else {
             return false;
         };
         if front.numbers > most {
@@ -41,14 +41,14 @@ pub(super) fn counts_are_at_most(values: &[u8], lists: usize, most: u64) -> bool
     true
 }
 
-/// The numbers before the blocks.
-struct Front {
+/// The header of a list: the numbers before its blocks.
+struct DeltaHeader {
     block_numbers: u64,
     parts: u64,
     numbers: u64,
 }
 
-impl Front {
+impl DeltaHeader {
     fn read(list: &[u8]) -> Option<(Self, &[u8])> {
         let (block_numbers, list) = varint(list)?;
         let (parts, list) = varint(list)?;

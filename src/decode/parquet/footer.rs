@@ -1,7 +1,7 @@
 //! The footer of a file.
 //!
 //! *Owns:* reading it, and where a column of a row group is. *Invariants:* a footer is read in the memory that there is
-//! for it; what it says of places and sizes is checked against the file. *Cost:* the footer and some times its bytes
+//! for it; what it says of offsets and sizes is checked against the file. *Cost:* the footer and some times its bytes
 //! while it is read.
 
 use std::fs::File;
@@ -16,7 +16,7 @@ use ::parquet::file::metadata::{
 };
 
 use crate::decode::io_error::unreadable;
-use crate::decode::parquet::pages::{Chunk, damaged};
+use crate::decode::parquet::pages::{ColumnChunk, damaged};
 use crate::decode::parquet::schema::schema_columns;
 use crate::decode::parquet::values::guard;
 use crate::decode::parquet::{codec, failure};
@@ -90,7 +90,7 @@ pub(super) fn read_footer(
         guard(|| ParquetMetaDataReader::decode_metadata_with_options(&footer, Some(&options)));
     let metadata =
         decoded.map_err(|error| failure(name, "the footer of the Parquet file", error))?;
-    // Its places count from the start of its own file, and lead to the pages of another one.
+    // Its offsets count from the start of its own file, and lead to the pages of another one.
     let moved = start.saturating_sub(described_bytes(&metadata));
     let mut front = [0; MAGIC.len()];
     if moved > 0 && file.read_exact_at(&mut front, moved).is_ok() && front == MAGIC {
@@ -141,12 +141,15 @@ fn described_bytes(metadata: &ParquetMetaData) -> u64 {
 ///
 /// # Errors
 /// An error of its own where the footer makes no sense; [`ParquetError::NYI`] for a compression that is not read.
-pub(super) fn chunk_of(column: &ColumnChunkMetaData, size: u64) -> Result<Chunk, ParquetError> {
+pub(super) fn chunk_of(
+    column: &ColumnChunkMetaData,
+    size: u64,
+) -> Result<ColumnChunk, ParquetError> {
     if column.file_path().is_some() {
         return Err(damaged("a column is in a different file"));
     }
     let values = not_negative(column.num_values()).map_err(|what| damaged(&what))?;
-    // Where there is nothing, some writers give no place.
+    // Where there is nothing, some writers give no offset.
     let (start, bytes) = match values {
         0 => (MAGIC.len() as u64, 0),
         _ => chunk_range(column).map_err(|what| damaged(&what))?,
@@ -161,7 +164,7 @@ pub(super) fn chunk_of(column: &ColumnChunkMetaData, size: u64) -> Result<Chunk,
     if start.checked_add(bytes).is_none_or(|end| end > size) {
         return Err(damaged("a column ends beyond the end of the file"));
     }
-    Ok(Chunk {
+    Ok(ColumnChunk {
         start,
         bytes,
         raw_bytes: not_negative(column.uncompressed_size()).map_err(|what| damaged(&what))?,

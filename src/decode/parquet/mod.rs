@@ -49,7 +49,7 @@ pub(crate) use rows::Rows;
 pub(crate) use table::Table;
 
 /// Makes the error for what `parquet`, or what it reads with, says of the file with this name.
-fn failure(name: &Path, place: &str, error: ParquetError) -> Error {
+fn failure(name: &Path, part: &str, error: ParquetError) -> Error {
     let mut advice = "copy or fetch it again, and check it with the program that wrote it";
     let why = match error {
         ParquetError::External(source) => match source.downcast::<Error>() {
@@ -66,7 +66,7 @@ fn failure(name: &Path, place: &str, error: ParquetError) -> Error {
     };
     Error::Undecodable {
         path: name.to_owned(),
-        what: format!("{place} cannot be read ({why})"),
+        what: format!("{part} cannot be read ({why})"),
         advice,
     }
 }

@@ -35,9 +35,9 @@ use crate::decode::parquet::{codec, delta};
 /// Bytes that are read to find a header, at first and at most: its statistics may be long.
 const HEADER_BYTES: (u64, u64) = (256, 1 << 20);
 
-/// The place of a column of a row group in the file.
+/// The location of a column of a row group in the file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Chunk {
+pub(super) struct ColumnChunk {
     /// Its first byte.
     pub(super) start: u64,
     /// The bytes as they are in the file, and when they are decompressed.
@@ -52,7 +52,7 @@ pub(super) struct Chunk {
 
 /// The layout of the pages of a column, whichever row group they are in.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Layout {
+pub(super) struct PageLayout {
     /// The least bytes of a value in a dictionary.
     pub(super) value_bytes: u64,
     /// The kinds of levels that stand before the values: 0 to 2.
@@ -62,8 +62,8 @@ pub(super) struct Layout {
 /// Reads the pages of a column of a row group.
 pub(super) struct Pages {
     file: Arc<File>,
-    chunk: Chunk,
-    layout: Layout,
+    chunk: ColumnChunk,
+    layout: PageLayout,
     /// The offset of the next page, or its header, in the file.
     offset: u64,
     /// The header of the next page, once it was read.
@@ -92,8 +92,8 @@ impl Pages {
     /// Reads the pages of `chunk`, in the memory of the column with the number in `memory`. `last` is kept up to date.
     pub(super) fn new(
         file: Arc<File>,
-        chunk: Chunk,
-        layout: Layout,
+        chunk: ColumnChunk,
+        layout: PageLayout,
         memory: (Arc<Allowance>, usize),
         last: Arc<LastPage>,
     ) -> Self {
@@ -182,9 +182,9 @@ impl Pages {
     }
 
     fn grow_to(&self, bytes: u64) -> Result<()> {
-        let (allowance, place) = &self.memory;
+        let (allowance, index) = &self.memory;
         allowance
-            .grow_to(*place, bytes + self.dictionary_bytes)
+            .grow_to(*index, bytes + self.dictionary_bytes)
             .map_err(|error| ParquetError::External(Box::new(error)))
     }
 

@@ -176,8 +176,8 @@ impl<'a> Rows<'a> {
 
     fn open_group(&mut self, group: &Group) {
         let columns = self.table.columns.iter().zip(&group.chunks);
-        let open = |(place, (column, &chunk))| {
-            let memory = (Arc::clone(&self.allowance), place);
+        let open = |(index, (column, &chunk))| {
+            let memory = (Arc::clone(&self.allowance), index);
             let column: &KeyColumn = column;
             Column::open(&self.file, (&column.column, column.form), chunk, memory)
         };
@@ -205,21 +205,21 @@ impl<'a> Rows<'a> {
             self.records.push(b'\t');
         }
         let mut row = Row::Written;
-        for (place, column) in self.columns.iter_mut().enumerate() {
+        for (index, column) in self.columns.iter_mut().enumerate() {
             // Every column goes on, whatever the others have.
             let Some(text) = column.read(&mut self.scratch)? else {
                 row = Row::Null;
                 continue;
             };
             if text.len() > SMALL_BYTES {
-                let place = table.columns.len();
+                let index = table.columns.len();
                 self.allowance
-                    .grow_to(place, EXPANSION * text.len() as u64)
+                    .grow_to(index, EXPANSION * text.len() as u64)
                     .map_err(|error| ParquetError::External(Box::new(error)))?;
             }
-            let is_number = table.columns[place].form.is_number(text);
+            let is_number = table.columns[index].form.is_number(text);
             let (writing, records) = (&table.writing, &mut self.records);
-            let written = writing.field(place, is_number, text, records);
+            let written = writing.field(index, is_number, text, records);
             if let (Err(why), Row::Written) = (written, &row) {
                 row = Row::Bad(why);
             }

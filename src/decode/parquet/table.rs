@@ -1,8 +1,8 @@
 //! A Parquet file, before it is read.
 //!
 //! *Owns:* [`Table`]: the columns of the key, where each row group has them, and what reading them takes. *Invariants:*
-//! a column of the key can be written as text; what the footer says of places is checked. *Cost:* 40 bytes for each row
-//! group and column of the key; the footer itself is not kept.
+//! a column of the key can be written as text; what the footer says of offsets is checked. *Cost:* 40 bytes for each
+//! row group and column of the key; the footer itself is not kept.
 
 use std::fs::File;
 use std::ops::Range;
@@ -16,8 +16,8 @@ use ::parquet::schema::types::ColumnDescPtr;
 use crate::decode::compressed::Decoding;
 use crate::decode::parquet::footer::{chunk_of, read_footer};
 use crate::decode::parquet::names::find;
-use crate::decode::parquet::pages::{Chunk, damaged, read_header};
-use crate::decode::parquet::text::{Form, type_name};
+use crate::decode::parquet::pages::{ColumnChunk, damaged, read_header};
+use crate::decode::parquet::text::{TextForm, type_name};
 use crate::decode::parquet::{failure, group_name};
 use crate::decode::request::Opening;
 use crate::error::{Error, Result};
@@ -66,15 +66,15 @@ pub(super) struct LeftOut {
 #[derive(Debug)]
 pub(super) struct KeyColumn {
     pub(super) column: ColumnDescPtr,
-    pub(super) form: Form,
+    pub(super) form: TextForm,
 }
 
 /// A row group.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) rows: u64,
-    /// The place of each column of the key.
-    pub(super) chunks: Vec<Chunk>,
+    /// The location of each column of the key.
+    pub(super) chunks: Vec<ColumnChunk>,
 }
 
 impl Table {
@@ -246,7 +246,7 @@ fn key_column(column: ColumnDescPtr, name: &Path) -> Result<KeyColumn> {
     if column.max_rep_level() > 0 {
         return refuse("is a list: a row may have several values");
     }
-    match Form::of(&column) {
+    match TextForm::of(&column) {
         Some(form) => Ok(KeyColumn { column, form }),
         None => refuse(&format!(
             "is of type {}, which cannot be a key",
@@ -268,7 +268,7 @@ fn group_of(group: &RowGroupMetaData, leaves: &[usize], size: u64) -> Result<Gro
         }
         Ok(chunk)
     };
-    let chunks: Result<Vec<Chunk>, ParquetError> = leaves.iter().map(chunk).collect();
+    let chunks: Result<Vec<ColumnChunk>, ParquetError> = leaves.iter().map(chunk).collect();
     Ok(Group {
         rows,
         chunks: chunks?,
@@ -286,9 +286,9 @@ fn header(
         return Ok(None);
     }
     let mut record = Vec::new();
-    for (place, column) in columns.iter().enumerate() {
+    for (index, column) in columns.iter().enumerate() {
         let text = column.column.path().string();
-        let written = writing.field(place, false, text.as_bytes(), &mut record);
+        let written = writing.field(index, false, text.as_bytes(), &mut record);
         written.map_err(|why| {
             Error::usage(
                 format!(
@@ -307,7 +307,7 @@ fn header(
 /// Estimates what a reading takes in bytes, by the first pages of the row group with the most bytes, and some more: the
 /// pages of others may be larger. A header that is damaged is noticed when it is read.
 fn memory_of(file: &File, groups: &[Group]) -> u64 {
-    let raw_bytes = |chunk: &Chunk| u128::from(chunk.raw_bytes);
+    let raw_bytes = |chunk: &ColumnChunk| u128::from(chunk.raw_bytes);
     let bytes = |group: &&Group| group.chunks.iter().map(raw_bytes).sum::<u128>();
     let Some(largest) = groups.iter().max_by_key(bytes) else {
         return 0;

@@ -26,7 +26,7 @@ const DAY: i64 = 86_400;
 
 /// The form in which the values of a column are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum TextForm {
     /// Their bytes.
     Bytes,
     Uuid,
@@ -42,7 +42,7 @@ pub(super) enum Form {
     Timestamp(i64, bool),
 }
 
-impl Form {
+impl TextForm {
     /// Returns the form of this column; `None` where it cannot be a key.
     pub(super) fn of(column: &ColumnDescriptor) -> Option<Self> {
         let old = column.converted_type();
@@ -142,41 +142,41 @@ fn in_a_second(unit: TimeUnit) -> i64 {
 /// A value that can be written as text.
 pub(super) trait Written {
     /// Its text, put together in `scratch`, which is empty, if it is not there as it is.
-    fn text<'v>(&'v self, form: Form, scratch: &'v mut Vec<u8>) -> &'v [u8];
+    fn text<'v>(&'v self, form: TextForm, scratch: &'v mut Vec<u8>) -> &'v [u8];
 }
 
 impl Written for i32 {
-    fn text<'v>(&'v self, form: Form, scratch: &'v mut Vec<u8>) -> &'v [u8] {
+    fn text<'v>(&'v self, form: TextForm, scratch: &'v mut Vec<u8>) -> &'v [u8] {
         match form {
-            Form::Unsigned => written(*self as u32, scratch),
+            TextForm::Unsigned => written(*self as u32, scratch),
             _ => i64::from(*self).text_in(form, scratch),
         }
     }
 }
 
 impl Written for i64 {
-    fn text<'v>(&'v self, form: Form, scratch: &'v mut Vec<u8>) -> &'v [u8] {
+    fn text<'v>(&'v self, form: TextForm, scratch: &'v mut Vec<u8>) -> &'v [u8] {
         self.text_in(form, scratch)
     }
 }
 
 /// Integers, which stand for several types.
 trait Integer {
-    fn text_in(self, form: Form, scratch: &mut Vec<u8>) -> &[u8];
+    fn text_in(self, form: TextForm, scratch: &mut Vec<u8>) -> &[u8];
 }
 
 impl Integer for i64 {
     #[inline]
-    fn text_in(self, form: Form, scratch: &mut Vec<u8>) -> &[u8] {
+    fn text_in(self, form: TextForm, scratch: &mut Vec<u8>) -> &[u8] {
         match form {
-            Form::Unsigned => written(self as u64, scratch),
-            Form::Decimal(scale) => decimal(self.into(), scale, scratch),
-            Form::Date => date(self, scratch),
-            Form::Time(units) => {
+            TextForm::Unsigned => written(self as u64, scratch),
+            TextForm::Decimal(scale) => decimal(self.into(), scale, scratch),
+            TextForm::Date => date(self, scratch),
+            TextForm::Time(units) => {
                 time(self, units, scratch);
                 scratch
             }
-            Form::Timestamp(units, is_utc) => {
+            TextForm::Timestamp(units, is_utc) => {
                 let seconds = self.div_euclid(units);
                 date(seconds.div_euclid(DAY), scratch);
                 scratch.push(b'T');
@@ -191,20 +191,20 @@ impl Integer for i64 {
 }
 
 impl Written for f32 {
-    fn text<'v>(&'v self, _form: Form, scratch: &'v mut Vec<u8>) -> &'v [u8] {
+    fn text<'v>(&'v self, _form: TextForm, scratch: &'v mut Vec<u8>) -> &'v [u8] {
         // No sign: -0 + 0 is 0.
         written(self + 0.0, scratch)
     }
 }
 
 impl Written for f64 {
-    fn text<'v>(&'v self, _form: Form, scratch: &'v mut Vec<u8>) -> &'v [u8] {
+    fn text<'v>(&'v self, _form: TextForm, scratch: &'v mut Vec<u8>) -> &'v [u8] {
         written(self + 0.0, scratch)
     }
 }
 
 impl Written for Int96 {
-    fn text<'v>(&'v self, form: Form, scratch: &'v mut Vec<u8>) -> &'v [u8] {
+    fn text<'v>(&'v self, form: TextForm, scratch: &'v mut Vec<u8>) -> &'v [u8] {
         /// The Julian day of 1970-01-01.
         const EPOCH: i64 = 2_440_588;
         let [low, high, day] = *self.data() else {
@@ -216,7 +216,7 @@ impl Written for Int96 {
         date(days, scratch);
         scratch.push(b'T');
         time(nanos.rem_euclid(DAY * SECOND), SECOND, scratch);
-        if matches!(form, Form::Timestamp(_, true)) {
+        if matches!(form, TextForm::Timestamp(_, true)) {
             scratch.push(b'Z');
         }
         scratch
@@ -225,24 +225,24 @@ impl Written for Int96 {
 
 impl Written for ByteArray {
     #[inline]
-    fn text<'v>(&'v self, form: Form, scratch: &'v mut Vec<u8>) -> &'v [u8] {
+    fn text<'v>(&'v self, form: TextForm, scratch: &'v mut Vec<u8>) -> &'v [u8] {
         match form {
-            Form::Decimal(scale) => decimal_of_bytes(self.as_bytes(), scale, scratch),
+            TextForm::Decimal(scale) => decimal_of_bytes(self.as_bytes(), scale, scratch),
             _ => self.as_bytes(),
         }
     }
 }
 
 impl Written for FixedLenByteArray {
-    fn text<'v>(&'v self, form: Form, scratch: &'v mut Vec<u8>) -> &'v [u8] {
+    fn text<'v>(&'v self, form: TextForm, scratch: &'v mut Vec<u8>) -> &'v [u8] {
         let bytes = self.as_bytes();
         match form {
-            Form::Decimal(scale) => return decimal_of_bytes(bytes, scale, scratch),
-            Form::Uuid => {}
+            TextForm::Decimal(scale) => return decimal_of_bytes(bytes, scale, scratch),
+            TextForm::Uuid => {}
             _ => return bytes,
         }
-        for (place, byte) in bytes.iter().enumerate() {
-            if matches!(place, 4 | 6 | 8 | 10) {
+        for (index, byte) in bytes.iter().enumerate() {
+            if matches!(index, 4 | 6 | 8 | 10) {
                 scratch.push(b'-');
             }
             let _cannot_fail = write!(scratch, "{byte:02x}");
@@ -340,7 +340,7 @@ fn time(since_midnight: i64, units: i64, scratch: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn text(value: &impl Written, form: Form) -> String {
+    fn text(value: &impl Written, form: TextForm) -> String {
         let mut scratch = Vec::new();
         String::from_utf8_lossy(value.text(form, &mut scratch)).into_owned()
     }
@@ -359,15 +359,15 @@ mod tests {
             (-f64::NAN, "NaN"),
             (f64::NEG_INFINITY, "-inf"),
         ] {
-            assert_eq!(text(&value, Form::Float), expected);
+            assert_eq!(text(&value, TextForm::Float), expected);
             assert_eq!(
-                Form::Float.is_number(expected.as_bytes()),
+                TextForm::Float.is_number(expected.as_bytes()),
                 value.is_finite(),
                 "{expected}"
             );
         }
-        assert_eq!(text(&0.1_f32, Form::Float), "0.1");
-        assert_eq!(text(&-0.0_f32, Form::Float), "0");
+        assert_eq!(text(&0.1_f32, TextForm::Float), "0.1");
+        assert_eq!(text(&-0.0_f32, TextForm::Float), "0");
     }
 
     #[test]
@@ -380,7 +380,7 @@ mod tests {
             (i64::MIN, 18, "-9.223372036854775808"),
             (1, 38, "0.00000000000000000000000000000000000001"),
         ] {
-            let form = Form::Decimal(scale);
+            let form = TextForm::Decimal(scale);
             assert_eq!(text(&value, form), expected);
             let bytes = value.to_be_bytes();
             assert_eq!(text(&ByteArray::from(bytes.to_vec()), form), expected);
@@ -388,7 +388,7 @@ mod tests {
             let wide = [&wide[..1], &wide[..]].concat();
             assert_eq!(text(&ByteArray::from(wide), form), expected);
         }
-        let bytes = |bytes: &[u8]| text(&ByteArray::from(bytes.to_vec()), Form::Decimal(1));
+        let bytes = |bytes: &[u8]| text(&ByteArray::from(bytes.to_vec()), TextForm::Decimal(1));
         assert_eq!(bytes(&[]), "0.0");
         assert_eq!(bytes(&[0xff]), "-0.1");
         assert_eq!(bytes(&[1; 17]), format!("0x{}", "01".repeat(17)));
@@ -409,7 +409,7 @@ mod tests {
             (-719_529, "-0001-12-31"),
             (2_932_897, "+10000-01-01"),
         ] {
-            assert_eq!(text(&days, Form::Date), expected);
+            assert_eq!(text(&days, TextForm::Date), expected);
         }
         for (value, units, expected) in [
             (0_i64, 1000, "1970-01-01T00:00:00"),
@@ -417,22 +417,26 @@ mod tests {
             (1_709_210_096_500_000, 1_000_000, "2024-02-29T12:34:56.5"),
             (1, SECOND, "1970-01-01T00:00:00.000000001"),
         ] {
-            assert_eq!(text(&value, Form::Timestamp(units, false)), expected);
+            assert_eq!(text(&value, TextForm::Timestamp(units, false)), expected);
             assert_eq!(
-                text(&value, Form::Timestamp(units, true)),
+                text(&value, TextForm::Timestamp(units, true)),
                 format!("{expected}Z")
             );
         }
         for extreme in [i64::MIN, i64::MAX] {
-            for form in [Form::Timestamp(1000, true), Form::Time(1000), Form::Date] {
+            for form in [
+                TextForm::Timestamp(1000, true),
+                TextForm::Time(1000),
+                TextForm::Date,
+            ] {
                 let scratch = text(&(extreme / 4), form);
                 assert!(!scratch.is_empty());
             }
         }
-        assert_eq!(text(&45_296_100_i32, Form::Time(1000)), "12:34:56.1");
+        assert_eq!(text(&45_296_100_i32, TextForm::Time(1000)), "12:34:56.1");
         let mut old = Int96::new();
         old.set_data(500, 0, 2_440_588);
-        let form = Form::Timestamp(SECOND, true);
+        let form = TextForm::Timestamp(SECOND, true);
         assert_eq!(text(&old, form), "1970-01-01T00:00:00.0000005Z");
     }
 }

@@ -16,7 +16,7 @@ use ::parquet::errors::Result;
 use ::parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 
 use crate::decode::parquet::allowance::Allowance;
-use crate::decode::parquet::pages::{Chunk, LastPage, Layout, Pages, damaged};
+use crate::decode::parquet::pages::{ColumnChunk, LastPage, PageLayout, Pages, damaged};
 use crate::sys::panic_guard::guarded;
 
 /// The values of a column of a row group.
@@ -56,7 +56,7 @@ impl<T: DataType> Values<T> {
     pub(super) fn open(
         file: &Arc<File>,
         column: &ColumnDescPtr,
-        chunk: Chunk,
+        chunk: ColumnChunk,
         memory: (Arc<Allowance>, usize),
     ) -> Self {
         let page = Arc::new(LastPage::default());
@@ -147,7 +147,7 @@ pub(super) fn guard<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// Returns the layout of the pages of this column.
-fn layout(column: &ColumnDescriptor) -> Layout {
+fn layout(column: &ColumnDescriptor) -> PageLayout {
     let value_bytes = match column.physical_type() {
         Type::INT64 | Type::DOUBLE => 8,
         Type::INT96 => 12,
@@ -157,7 +157,7 @@ fn layout(column: &ColumnDescriptor) -> Layout {
         Type::BYTE_ARRAY | Type::INT32 | Type::FLOAT => 4,
     };
     let levels = usize::from(column.max_rep_level() > 0) + usize::from(column.max_def_level() > 0);
-    Layout {
+    PageLayout {
         value_bytes,
         levels,
     }
