@@ -217,6 +217,8 @@ mod tests {
         };
         let options = Options {
             memory_bytes: Some(memory_bytes),
+            // The other tests of this process may take more than a small limit.
+            resident_bytes: Some(5 << 20),
             ..Options::default()
         };
         size(&[lines, lines], 64, machines, &options).unwrap()
