@@ -187,7 +187,7 @@ fn b16_offsets_beyond_four_gigabytes_are_named_right() {
     file.set_len(offset + 5 + (40 << 20)).unwrap();
     let named = format!("a: the line at byte {} ", offset + 5);
     sandbox
-        .run("intersect a b --memory 32M --strategy partition")
+        .run("intersect a b -q --memory 32M --strategy partition")
         .fails(6, &[&named]);
 }
 
