@@ -36,7 +36,7 @@ impl Table {
                 "{}: is a Parquet file, which this build does not read",
                 name.display()
             ),
-            "build outset with --features parquet, or write the column as lines first",
+            "build outset with the feature parquet, or write the column as lines first",
         ))
     }
 

@@ -19,6 +19,6 @@ pub(super) fn find_rows(
 ) -> Result<Stats> {
     Err(Error::usage(
         format!("{}: this build cannot write Parquet", result.name()),
-        "build outset with --features parquet, or give the output another name",
+        "build outset with the feature parquet, or give the output another name",
     ))
 }

@@ -67,6 +67,7 @@ const COMPARISONS: [&str; 4] = [
 ];
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn the_page_of_a_comparison_says_what_its_stats_file_says() {
     page_of_a_comparison(&COMPARISONS[..2]);
 }
