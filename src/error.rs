@@ -133,8 +133,8 @@ pub enum Error {
         offset: u64,
         /// Its length, where that is known: not of a pipe, whose lines are not read beyond what fits.
         line_bytes: Option<u64>,
-        /// True if a quote is open where it does not fit any more, and there is no temporary space to find out whether
-        /// it is ever closed.
+        /// True if a quote is still open at the end of what fits, and there is no temporary space in which to look for
+        /// the quote that closes it.
         is_quoted: bool,
         /// The longest line that this run can hold.
         longest_bytes: u64,

@@ -67,9 +67,8 @@
 //!
 //! # Records
 //!
-//! A line can be a record of which a part, its key, is compared, and so can a row of a Parquet file: with
-//! [`Options::keys`] and a [`Selection`] [`of_records`](Selection::of_records) the records are written, without the
-//! latter their keys.
+//! A line, or a row of a Parquet file, can be a record, of which only a part is compared: its key. [`Options::keys`]
+//! says what the key is. The result has the keys or, with [`Selection::of_records`], the whole records.
 //!
 //! ```
 //! use outset::{Dialect, Keys, Options, Selection, Source, Syntax, select};
@@ -202,8 +201,9 @@
 //! Each line of the result is reported once, unless repeats are asked for. Bytes are compared as they are: no locale,
 //! no Unicode, no trimming. A last line without a terminator counts, and an empty line is a line. The result of an
 //! exact strategy does not depend on the memory limit, or the number of buckets or threads. It depends on the order of
-//! the inputs only in a difference, where the first input counts, and in labels. A run fails if an input changes
-//! meanwhile, or if a spilled block does not come back as it was written. A run leaves nothing in temporary space.
+//! the inputs only in a difference, in labels, with repeats or records, and with [`Order::Input`]. A run fails if an
+//! input changes meanwhile, or if a spilled block does not come back as it was written. A run leaves nothing in
+//! temporary space.
 //!
 //! # How it works
 //!

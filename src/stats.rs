@@ -173,11 +173,11 @@ pub struct FilterStats {
     pub fill: f64,
     /// The rate that follows from the fill.
     pub fill_fpr: f64,
-    /// Different lines of the last input that passed by mistake, as expected from the fill and from how many
-    /// were refused. 0 for exact strategies: they remove them.
+    /// The expected number of different lines of the last input that passed by mistake, from the fill and from how many
+    /// were refused. 0 for exact strategies, which remove such lines.
     pub expected_false_lines: f64,
-    /// Lines that are missing because the filter took them for lines that it has, as expected from its fill: of an
-    /// approximate difference or union. 0 for all others, and then absent.
+    /// The expected number of lines that are missing from an approximate difference or union, because the filter took
+    /// them for lines that it has; it follows from the fill. 0 for all other results, and then absent.
     #[serde(skip_serializing_if = "is_zero")]
     pub expected_missing_lines: f64,
 }

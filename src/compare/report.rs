@@ -26,8 +26,8 @@ pub struct Comparison {
     pub memory: MemoryStats,
     /// The most temporary disk at one time, the two results included, so far in this command, in bytes.
     pub temp_peak_bytes: u64,
-    /// Wall-clock seconds of this point, the comparing included; what it shares with the point before
-    /// is not in it.
+    /// Wall-clock seconds of this point, the comparing included, but without work that it shares with the point
+    /// before.
     pub seconds: f64,
     /// Threads that worked on lines.
     pub threads: usize,
@@ -43,10 +43,9 @@ pub struct Comparison {
     /// The different lines that went into the filter: of the smallest input of an intersection, of all but the first of
     /// a difference; `None` where the limit left no room to estimate them.
     pub filter_lines: Option<Bounds>,
-    /// Different lines that were held against the filter and are not in it: what could pass by mistake. Of an
-    /// intersection those of the input that went past the filter, less those that are common; of a difference those
-    /// of the first input that no other has, which are the exact result and so were counted. `None` where it is not
-    /// known.
+    /// The number of different lines that the filter was asked about and that were not put into it: only these could
+    /// pass by mistake. For an intersection, the lines of the input that the filter was asked about, less the common
+    /// ones; for a difference, the lines of its exact result. `None` if it is not known.
     pub could_pass_lines: Option<Bounds>,
     /// Lines of the approximate result that the exact one does not have: 0 for a difference, as is promised.
     pub false_lines: u64,

@@ -76,7 +76,7 @@ impl Reader {
         &self.name
     }
 
-    /// Starts the thread that reads it; returns the stream that it writes to.
+    /// Starts the thread that reads from this reader; returns the stream that the thread writes to.
     ///
     /// # Errors
     /// [`Error::Usage`] the second time; [`Error::Input`] where the system refuses sockets or a thread.

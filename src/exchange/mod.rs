@@ -82,8 +82,8 @@ pub(crate) type MakeRoom<'m> = dyn FnMut(&FrameHeader, u64) -> Result<Buffer> + 
 
 /// A stream or a file that frames of lines are read from.
 pub(crate) trait Frames: Send {
-    /// Reads the next frame into a buffer that `room` makes. Returns `None` at the end, if everything was as the
-    /// trailer, and the counters if there are any, say.
+    /// Reads the next frame into a buffer that `room` makes. Returns `None` at the end, if all that came agrees with
+    /// the trailer, and with the counters if there are any.
     ///
     /// # Errors
     /// [`Error::BadFrames`] for what is damaged or incomplete, [`Error::Input`] where reading fails, and those of

@@ -1,4 +1,4 @@
-//! The notices about an input that begins like no lines of text.
+//! The notices about an input whose beginning does not look like lines of text.
 //!
 //! *Owns:* what is looked at, and that the first of each kind is reported. *Invariants:* nothing is reported unless
 //! somebody watches ([`Input::watch_fronts`]). *Cost:* see [`beginning`](super::beginning).

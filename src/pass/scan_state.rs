@@ -257,8 +257,8 @@ impl<'a> ScanState<'a> {
         front.max(mark)
     }
 
-    /// Counts the lines of a record without a key, and lines that are not records. Only if it fails the scan is the
-    /// record's line number looked up, at the end.
+    /// Counts the lines of a record without a key, and lines that are not records. A record that fails the scan is only
+    /// located here; its line number is looked up at the end.
     ///
     /// # Errors
     /// [`Error::BadRecord`], unless such records are to be left out.

@@ -1,4 +1,4 @@
-//! In how many sides a line is that is selected.
+//! The numbers of sides that a selected line may be in.
 //!
 //! *Owns:* [`SideCounts`]. *Invariants:* the set is not empty, and lies within the sides, once [`SideCounts::check`]
 //! has looked at it. *Cost:* two comparisons.

@@ -105,8 +105,8 @@ pub(super) fn population(seen: u64, share: f64) -> Bounds {
     }
 }
 
-/// Estimates the share of a population, 0..1, that has a property that `hits` of a sample of `seen` have. Without a
-/// sample anything is possible: 0 to 1.
+/// Estimates the share of a population, 0..1, that has a property, from a sample: `hits` of its `seen` members have it.
+/// Without a sample anything is possible: 0 to 1.
 pub(crate) fn proportion(hits: u64, seen: u64) -> Bounds {
     let (hits, seen) = (hits as f64, seen as f64);
     if seen == 0.0 {

@@ -93,9 +93,10 @@ pub(crate) fn with_queue<R>(
 
 /// Serves a request, on `load-N`. An error does not end the thread; the reader decides whether to go on.
 ///
-/// It looks before a read, so that many requests that come together do not wait for one another; and after it, because
-/// a reader may make its next request only when it has an answer: two readers could keep one thread busy and never have
-/// a second request in the queue when it takes one.
+/// Calls `look`, which starts the next thread if requests wait: before the read, so that many requests that come
+/// together do not wait for one another; and after it, because a reader may make its next request only when it has an
+/// answer. Otherwise two readers could keep one thread busy, and never have a second request in the queue when it takes
+/// one.
 fn serve(load: Load, space: &TempSpace, look: &dyn Fn()) {
     fail_point!("load-thread");
     look();

@@ -12,8 +12,8 @@ use crate::sys::sync::atomic::{AtomicBool, Ordering};
 use crate::sys::sync::channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender};
 use crate::sys::sync::{Condvar, Mutex, MutexGuard};
 
-/// The time after which a waiting thread looks for the failure of another, which does not wake it. It bounds how long
-/// a failed run takes to stop.
+/// The longest that a thread waits before it looks whether another one has failed, because a failure does not wake it.
+/// It bounds how long a failed run takes to stop.
 pub(crate) const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// Keeps the first error. Shared by reference between the threads of a pass.

@@ -219,8 +219,8 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Passes over bytes that fill a file up to its end, as gzip and xz do, or of xz up to the next stream: a multiple
-    /// of four then.
+    /// Passes over padding. After gzip it must reach to the end of the file. After xz the next stream may follow it, if
+    /// it is a multiple of four bytes.
     fn skip_padding(
         &mut self,
         mut source: CompressedSource<'a>,

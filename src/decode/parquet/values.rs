@@ -132,8 +132,8 @@ impl<T: DataType> Values<T> {
         Ok(read == 0)
     }
 
-    /// Counts the rows of a column without lists that may be decoded now: those that the page has left. Where it has
-    /// none left, one: the next page shows then how many it has.
+    /// Counts the rows that may be decoded now, of a column without lists: those that the page has left; if it has none
+    /// left, one, because only the next page shows how many it has.
     fn in_page(&self) -> usize {
         let passed = self.page.passed.load(Ordering::Relaxed);
         let batch = self.page.batch.load(Ordering::Relaxed);

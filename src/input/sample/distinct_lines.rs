@@ -39,14 +39,14 @@ const LEAST_SEEN: u64 = 256;
 /// Fewer pairs than these are no evidence.
 const LEAST_PAIRS: f64 = 24.0;
 
-/// The number of different lines of an input, as far as a sample shows it. All three are equal where it shows no
-/// repeats; `least` and `most` are, where the number was estimated.
+/// The number of different lines of an input, as far as a sample shows it. If it shows no repeats, all three are
+/// equal; if the number was estimated, `least` and `most` are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Distinct {
     /// The number if repeated lines come equally often; fewer are unlikely.
     pub least: u64,
-    /// The number that a sample suggests: filters have the number of hashes that is best for it, and sets are sized for
-    /// it, within the other two.
+    /// The number that a sample suggests, between the other two. Filters have the number of hashes that is best for it,
+    /// and sets are sized for it.
     pub likely: u64,
     /// The number if no line that the sample has once comes again.
     pub most: u64,

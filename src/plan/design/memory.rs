@@ -26,7 +26,7 @@ const SHARD_SLACK_BYTES: u64 = 64 << 10;
 /// The memory of a shard of even the smallest set, in bytes.
 const LEAST_SHARD_BYTES: u64 = 8 << 10;
 /// A filter is put before a set only if the lines that pass it by mistake are less than this share of the
-/// set's lines. `strategy/memory.rs` checks the same when the filter is complete.
+/// set's lines. `strategy/replan.rs` checks the same when the filter is complete.
 const MOST_BY_MISTAKE: f64 = 0.25;
 /// A set of more bytes than this is far larger than the processor's caches: a look-up waits for memory.
 const LARGE_SET_BYTES: u64 = 32 << 20;

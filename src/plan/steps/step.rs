@@ -57,8 +57,8 @@ pub(crate) enum Step {
         through: Option<Through>,
         /// The filter that gets what is spilled. None is fed where the plan has no shape for it, or the budget no room.
         feed: Option<Slot>,
-        /// True if a line that the filter refuses, which is in this input alone, is written if such lines are selected;
-        /// else it is dropped.
+        /// True if a line that the filter refuses is written, provided that the selection takes lines of this input
+        /// alone. Otherwise such a line is dropped.
         writes_refused: bool,
     },
     /// Builds the filter of what was spilled of an input from its buckets, if it was not fed and pays for the input
@@ -135,8 +135,8 @@ pub(crate) enum Lets {
 /// A decision between two passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Question {
-    /// The rest of a sieve with this input, when the filter of the first is complete: with a set in memory; without
-    /// filters, as `partition`; or as planned, in a layout for what survives.
+    /// The choice of how a sieve goes on from this input, when the filter of the first is complete: with a set in
+    /// memory; without filters, as `partition`; or as planned, in a layout for what survives.
     Survivors(At),
     /// The use of filters for the set: it is built without them, unless the filter of the first input keeps what
     /// survives of this one small.

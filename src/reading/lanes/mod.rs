@@ -40,8 +40,8 @@ impl<'a> Lanes<'a> {
         self.all.len()
     }
 
-    /// Reads the next chunk of a lane that no other thread reads in, into `buffer`; where there is none, waits for one.
-    /// Its number, and what was cut; `None` when all lanes have ended.
+    /// Reads the next chunk into `buffer`, in a lane that no other thread is using; if all are in use, waits for one.
+    /// Returns the number of the chunk and what was cut; `None` when all lanes have ended.
     ///
     /// # Errors
     /// As [`StreamChunks::next`].

@@ -3,7 +3,8 @@
 //! *Owns:* the questions, all of them. *Invariants:* nobody else answers one, or hands one on. *Cost:* a few
 //! comparisons.
 //!
-//! By the operation, of n sides, unless what stands last is wanted, too. All other questions are of that.
+//! The answers for each operation of n sides. What the last column names turns a yes into a no. All other questions are
+//! about what that column names.
 //!
 //! ```text
 //!                      intersection  difference  union  symmetric  K or more  but not with
