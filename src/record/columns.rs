@@ -310,15 +310,17 @@ impl Columns {
         let start = built.len();
         let is_list = self.paths.len() > 1;
         for (index, path) in self.paths.iter().enumerate() {
-            let value = json::value(record, path).map_err(|fault| match fault {
-                json::Fault::NotJson => Bad::NoObject,
-                json::Fault::NotFinite(at) => Bad::NoNumber(at),
-                json::Fault::LoneSurrogate => Bad::NoCharacter(index),
-            })?;
+            let value =
+                json::value(record, path, !self.changes()).map_err(|fault| match fault {
+                    json::Fault::NotJson => Bad::NoObject,
+                    json::Fault::NotFinite(at) => Bad::NoNumber(at),
+                    json::Fault::LoneSurrogate => Bad::NoCharacter(index),
+                })?;
             let text = match value {
                 None => return Err(Bad::NoField(index)),
                 Some(json::Value::Other) => return Err(Bad::NoValue(index)),
                 Some(json::Value::Long) => return Err(Bad::LongKey),
+                Some(json::Value::Quoted(raw)) => return Ok(Key::Piece(raw.as_bytes())),
                 Some(json::Value::Plain(text)) => text.into(),
                 Some(json::Value::Text(text)) => text,
             };

@@ -142,7 +142,7 @@ impl<'r> RawField<'r> {
     }
 
     /// Returns the one way to write the field, if it stands so in the record: with quotes where it needs them, and
-    /// without where not. `None` where it has to be written anew.
+    /// without where not. `None` if it has to be written anew.
     #[inline]
     pub(super) fn written(&self, dialect: Dialect) -> Option<&'r [u8]> {
         match self.is_plain {

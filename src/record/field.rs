@@ -137,7 +137,7 @@ impl FromStr for Field {
     }
 }
 
-/// Finds the quote that closes the one at the start of `text`; `None` where there is none at the start, or none
+/// Finds the quote that closes the one at the start of `text`; `None` if there is none at the start, or none
 /// that closes it.
 fn closing_quote(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();

@@ -53,7 +53,7 @@ impl KeyForm {
         }
     }
 
-    /// Says what differs between the forms of two sets of keys that are to be one; `None` where they agree.
+    /// Says what differs between the forms of two sets of keys that are to be one; `None` if they agree.
     pub(crate) fn difference(self, other: Self) -> Option<&'static str> {
         if self.ignores_case != other.ignores_case {
             return Some("whether case is ignored (`ignores_case`)");
@@ -64,7 +64,7 @@ impl KeyForm {
         (!other.has_fields_of(self)).then_some("the fields of their keys (`keys`)")
     }
 
-    /// Returns the option that makes keys of `asked` such as these; `None` where they agree.
+    /// Returns the option that makes keys of `asked` such as these; `None` if they agree.
     pub(crate) fn advice(self, asked: Self) -> Option<String> {
         let option = |option: &str, is_wanted: bool| {
             Some(if is_wanted {

@@ -21,6 +21,8 @@ pub(super) const MOST_BUILT_BYTES: usize = 256 << 10;
 pub(super) enum Value<'r> {
     /// Text, without the escapes.
     Text(Cow<'r, str>),
+    /// Text that [`needs_quotes`], as it stands in quotes: [`write`] would write it in the same way.
+    Quoted(&'r str),
     /// A number, true or false, as it is written.
     Plain(&'r str),
     /// An object or a list.
@@ -67,12 +69,17 @@ impl Path {
     }
 }
 
-/// Finds the value that `record` has at `path`; `Ok(None)` where it has nothing there, or null.
+/// Finds the value that `record` has at `path`; `Ok(None)` where it has nothing there, or null. `is_whole_key` is true
+/// if the key is that value alone, as it is: only then it may be [`Value::Quoted`].
 ///
 /// # Errors
 /// Where it is no JSON object, or the text there has no characters.
 #[inline]
-pub(super) fn value<'r>(record: &'r [u8], path: &Path) -> Result<Option<Value<'r>>, Fault> {
+pub(super) fn value<'r>(
+    record: &'r [u8],
+    path: &Path,
+    is_whole_key: bool,
+) -> Result<Option<Value<'r>>, Fault> {
     let raw = raw_value(record, path).map_err(|error| fault(record, &error))?;
     let Some(raw) = raw.map(RawValue::get) else {
         return Ok(None);
@@ -80,6 +87,7 @@ pub(super) fn value<'r>(record: &'r [u8], path: &Path) -> Result<Option<Value<'r
     Ok(match raw.as_bytes().first() {
         Some(b'n') => None,
         // Its escapes are well formed, but may be no characters.
+        Some(b'"') if is_whole_key && is_written_so(raw.as_bytes()) => Some(Value::Quoted(raw)),
         Some(b'"') => Some(match text(raw).map_err(|_| Fault::LoneSurrogate)? {
             Some(text) => Value::Text(text),
             None => Value::Long,
@@ -122,6 +130,37 @@ fn text(raw: &str) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
         Some(plain) if !plain.contains('\\') => Ok(Some(Cow::Borrowed(plain))),
         _ if raw.len() > MOST_BUILT_BYTES => Ok(None),
         _ => serde_json::from_str(raw).map(|text| Some(Cow::Owned(text))),
+    }
+}
+
+/// Returns true if `raw`, a JSON string, is a text that [`needs_quotes`], and what [`write`] would make of it. Long
+/// texts mostly are: writers of JSON agree on the escapes of line ends, quotes and backslashes.
+fn is_written_so(raw: &[u8]) -> bool {
+    let mut needs_quotes = raw.starts_with(br#""\""#);
+    let mut rest = raw;
+    while let Some(escape) = memchr::memchr(b'\\', rest) {
+        rest = match &rest[escape + 1..] {
+            [b'n' | b'r', rest @ ..] => {
+                needs_quotes = true;
+                rest
+            }
+            [b't' | b'b' | b'f' | b'"' | b'\\', rest @ ..] => rest,
+            [b'u', b'0', b'0', high, low, rest @ ..] if is_control(*high, *low) => {
+                needs_quotes |= (high, low) == (&b'0', &b'0');
+                rest
+            }
+            _ => return false,
+        };
+    }
+    needs_quotes
+}
+
+/// Returns true if a control character with these hexadecimal digits has no shorter escape.
+fn is_control(high: u8, low: u8) -> bool {
+    match high {
+        b'0' => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
+        b'1' => matches!(low, b'0'..=b'9' | b'a'..=b'f'),
+        _ => false,
     }
 }
 
@@ -235,4 +274,61 @@ pub(super) fn needs_quotes(text: &str) -> bool {
 pub(super) fn write(text: &str, out: &mut Vec<u8>) {
     // Writing to memory does not fail, and a text is always a JSON string.
     let _cannot_fail = serde_json::to_writer(out, text);
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    /// Makes texts of pieces that meet every case of an escape, in every order of up to three.
+    fn raw_texts() -> Vec<String> {
+        let pieces = [
+            "",
+            "a",
+            "\u{e9}",
+            "/",
+            r"\n",
+            r"\r",
+            r"\t",
+            r"\b",
+            r"\f",
+            r#"\""#,
+            r"\\",
+            r"\/",
+            r"\u0000",
+            r"\u0001",
+            r"\u000a",
+            r"\u000b",
+            r"\u000B",
+            r"\u001f",
+            r"\u001F",
+            r"\u0020",
+            r"\u00e9",
+            r"\u2028",
+            r"\ud83d\ude00",
+            "\u{7f}",
+        ];
+        let mut texts = Vec::new();
+        for one in pieces {
+            for two in pieces {
+                texts.extend(pieces.map(|three| format!("\"{one}{two}{three}\"")));
+            }
+        }
+        texts
+    }
+
+    #[test]
+    fn a21_a_text_is_taken_as_it_stands_exactly_if_it_would_be_written_so() {
+        let mut taken = 0;
+        for raw in raw_texts() {
+            let text: String = serde_json::from_str(&raw).unwrap();
+            let mut written = Vec::new();
+            write(&text, &mut written);
+            let expected = needs_quotes(&text) && written == raw.as_bytes();
+            assert_eq!(is_written_so(raw.as_bytes()), expected, "{raw}");
+            taken += u32::from(expected);
+        }
+        assert!(taken > 1000, "{taken}");
+    }
 }
