@@ -47,7 +47,7 @@ impl Coalescer {
         workers as u64 * Self::MEMORY_BYTES
     }
 
-    /// Makes an empty one; `None` where `budget` has no memory for it.
+    /// Makes an empty one; `None` if `budget` has no memory for it.
     pub(crate) fn new(budget: &MemoryBudget) -> Option<Self> {
         let reservation = budget.reserve("coalesced lines", Self::MEMORY_BYTES).ok()?;
         Some(Self {

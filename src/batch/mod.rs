@@ -63,9 +63,9 @@ pub(crate) struct Keyed<'k> {
     pub(crate) columns: &'k Columns,
     /// True if the lines of a batch are the records; else they are the keys.
     pub(crate) keeps_records: bool,
-    /// The lines that are no records; `None` where all are: what was spilled, and rows.
+    /// The lines that are no records; `None` if all are: what was spilled, and rows.
     pub(crate) passed_over: Option<PassedOver>,
-    /// The test for a key: a record whose key fails it is as one without a key. `None` where any bytes are a key.
+    /// The test for a key: a record whose key fails it is as one without a key. `None` if any bytes are a key.
     pub(crate) is_key: Option<fn(&[u8]) -> bool>,
     /// The listener for each record without a key, and for each line that is none: they are left out unless it fails.
     pub(crate) on_bad: &'k dyn Fn(&[u8], Bad) -> Result<()>,
@@ -178,7 +178,7 @@ pub(crate) fn absent(indexes: &[u32], end: usize, others: &mut Vec<u32>) {
     others.extend(next..end as u32);
 }
 
-/// Adds the next [`STEP`] lines to a batch; `None` where it is full, or there are no more.
+/// Adds the next [`STEP`] lines to a batch; `None` if it is full, or there are no more.
 fn take_step<'g, 'a>(
     lines: &mut impl Iterator<Item = &'a [u8]>,
     group: &'g mut Vec<&'a [u8]>,

@@ -69,8 +69,8 @@ pub(crate) struct KeyArguments {
 
     /// Skip lines that begin with the character C, also before a header
     ///
-    /// --stats counts them as `passed_over`; no result has them. With --key, blank lines are skipped even without this
-    /// option.
+    /// They are in no result; --stats counts them as `passed_over`. With --key, blank lines are skipped even without
+    /// this option.
     #[arg(long, group = "keyed", value_name = "C", value_parser = parse_character)]
     comment: Option<u8>,
 
@@ -115,7 +115,7 @@ enum BadRecordsName {
 }
 
 impl KeyArguments {
-    /// Returns the keys of lines; `None` where lines are their own keys.
+    /// Returns the keys of lines; `None` if lines are their own keys.
     pub(crate) fn keys(&self) -> Option<Keys> {
         // The definitions see to it that no other option stands alone.
         let has_headers = self.header || !self.header_of.is_empty();
@@ -209,7 +209,7 @@ pub(crate) struct RecordArguments {
     #[arg(long, requires = "changed", conflicts_with = "distinct")]
     keys_only: bool,
 
-    /// If the first file is Parquet, write the numbers of its rows whose key is in the result, instead of those keys
+    /// Write row numbers instead of keys: of the rows of the first file (Parquet) whose key is in the result
     ///
     /// The first row is number 0. With --order input, the numbers ascend. Only for diff, and for intersect without
     /// --at-least, --at-most and --exactly.

@@ -42,7 +42,7 @@ pub(crate) enum LineStyle {
 
 #[derive(Clone)]
 struct Shown {
-    /// The line of a terminal; `None` where none is drawn.
+    /// The line of a terminal; `None` if none is drawn.
     line: Option<Arc<DrawnLine>>,
     end: Arc<End>,
     thread: Thread,

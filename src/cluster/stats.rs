@@ -91,9 +91,9 @@ pub struct JoinStats {
     /// The byte after each line: `newline` or `nul`.
     pub line_end: &'static str,
     /// Shards of this side and those after it may be filtered: 1 where a line must be in every side, 2 for a
-    /// difference, `None` where no side may be.
+    /// difference, `None` if no side may be.
     pub filters_from_side: Option<u32>,
-    /// The job of all frames; `None` where none came.
+    /// The job of all frames; `None` if none came.
     pub job: Option<String>,
     /// The buckets that were joined: those that were asked for, or of which frames came.
     pub joined: Vec<u32>,

@@ -130,7 +130,7 @@ fn share(part: u64, all: u64) -> f64 {
     }
 }
 
-/// Bounds the rate of a filter that let `count` of about `all` lines pass; `None` where there may be no such lines. The
+/// Bounds the rate of a filter that let `count` of about `all` lines pass; `None` if there may be no such lines. The
 /// lower bound assumes the most lines, the upper one the fewest: hence 98 % for two bounds of 99 %.
 fn rate(count: u64, all: Bounds) -> Option<Bounds> {
     (all.low >= 1.0).then(|| Bounds {

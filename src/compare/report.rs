@@ -41,7 +41,7 @@ pub struct Comparison {
     /// estimate them, and for a difference.
     pub different_lines: Vec<Bounds>,
     /// The different lines that went into the filter: of the smallest input of an intersection, of all but the first of
-    /// a difference; `None` where the limit left no room to estimate them.
+    /// a difference; `None` if the limit left no room to estimate them.
     pub filter_lines: Option<Bounds>,
     /// The number of different lines that the filter was asked about and that were not put into it: only these could
     /// pass by mistake. For an intersection, the lines of the input that the filter was asked about, less the common
@@ -52,7 +52,7 @@ pub struct Comparison {
     /// Lines of the exact result that the approximate one does not have: 0 for an intersection, as is promised.
     pub missing_lines: u64,
     /// The false lines of an intersection, or the missing lines of a difference, as a share of what could pass by
-    /// mistake; `None` where that is nothing, or not known.
+    /// mistake; `None` if that is nothing, or not known.
     pub measured_fpr: Option<f64>,
     /// Bounds of the filter's rate that hold in at least 98 of 100 runs. Two things are uncertain: few
     /// mistakes say little about the rate (Clopper and Pearson, 99 %), and the number of different lines is

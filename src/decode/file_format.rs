@@ -54,7 +54,7 @@ impl FileFormat {
         Ok(decoding.map_or(Self::Plain, Self::Compressed))
     }
 
-    /// Returns what decoding it takes; `None` where it is read as it is.
+    /// Returns what decoding it takes; `None` if it is read as it is.
     pub(crate) fn decoding(&self) -> Option<Decoding> {
         match self {
             Self::Plain => None,

@@ -13,7 +13,7 @@ pub(crate) struct Opening<'a> {
     pub(crate) decodes: bool,
     /// The rules by which lines are told apart.
     pub(crate) format: LineFormat,
-    /// The columns of keys in lines; `None` where a line is its own key.
+    /// The columns of keys in lines; `None` if a line is its own key.
     pub(crate) keys: Option<&'a Keys>,
     /// The number of the first input with the caller, 1 for all of them.
     pub(crate) first_number: u32,

@@ -50,9 +50,9 @@ struct Prompt<'a> {
 /// A pipe whose silence does not keep a run from stopping.
 pub(crate) struct StoppableStream<'a> {
     file: File,
-    /// The note about the end of the reader that feeds it; `None` where any end is the end of the input.
+    /// The note about the end of the reader that feeds it; `None` if any end is the end of the input.
     feed: Option<Feed>,
-    /// The rules for lines that are wanted as soon as they are there; `None` where they are not.
+    /// The rules for lines that are wanted as soon as they are there; `None` if they are not.
     prompt: Option<Prompt<'a>>,
     /// An error when the run is to stop.
     stop: &'a (dyn Fn() -> Result<()> + Sync),

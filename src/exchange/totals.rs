@@ -149,7 +149,7 @@ impl Trailer {
         bytes
     }
 
-    /// Decodes the trailer in `bytes`; `None` where they are something else.
+    /// Decodes the trailer in `bytes`; `None` if they are something else.
     pub(crate) fn decode(bytes: &[u8; TRAILER]) -> Option<Self> {
         let field = |number: usize| u64::from_le_bytes(array(&bytes[8 * number..]));
         bytes.starts_with(&TRAILER_MAGIC).then(|| Self {

@@ -78,7 +78,7 @@ pub(super) fn hash(key: [u64; 4], lines: &[&[u8]], hashes: &mut Vec<u64>) {
 }
 
 /// Orders the indexes of the lines by their number of packets, so that lines that go in step have similar lengths;
-/// `None` where all have the same number. A counting sort, which takes one pass to count and one to distribute.
+/// `None` if all have the same number. A counting sort, which takes one pass to count and one to distribute.
 fn by_packets(lines: &[&[u8]]) -> Option<Vec<u32>> {
     // The last class is for all that are hashed alone.
     const CLASSES: usize = MOST_IN_STEP / PACKET + 2;

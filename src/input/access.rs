@@ -84,7 +84,7 @@ impl Access {
         }
     }
 
-    /// Returns what `look` makes of a stream that was not taken; `None` where there is none.
+    /// Returns what `look` makes of a stream that was not taken; `None` if there is none.
     pub(super) fn look_at_stream<T>(&self, look: impl FnOnce(&File) -> T) -> Option<T> {
         match &self.bytes {
             Bytes::Parts(_) => None,
@@ -116,7 +116,7 @@ impl Access {
         Ok(StoppableStream::new(file, stop).fed_by(self.feed.clone()))
     }
 
-    /// Returns what decoding takes: `None` where nothing is compressed, and a little for a pipe that may be.
+    /// Returns what decoding takes: `None` if nothing is compressed, and a little for a pipe that may be.
     pub(super) fn decoding(&self) -> Option<Decoding> {
         let of_pipe = self.decodes.then_some(Decoding::OF_PIPE);
         self.parts().map_or(of_pipe, Parts::decoding)

@@ -104,7 +104,7 @@ impl<'a> ByteReader<'a> {
         }
     }
 
-    /// Makes the reader of the bytes of those of `pieces` that it claims; `None` where there are none left.
+    /// Makes the reader of the bytes of those of `pieces` that it claims; `None` if there are none left.
     ///
     /// # Errors
     /// As [`Pieces::claim`] and [`Parts::open`], of the first.
@@ -166,7 +166,7 @@ impl<'a> ByteReader<'a> {
         Self::of_piece(parts, Piece::whole(part), &opening)
     }
 
-    /// Counts the bytes of a file that were taken to give those that it gave; `None` where that is not known.
+    /// Counts the bytes of a file that were taken to give those that it gave; `None` if that is not known.
     pub(crate) fn taken_bytes(&self) -> Option<u64> {
         match &self.bytes {
             Bytes::Decoded(decoder) => Some(decoder.given_bytes()),

@@ -27,7 +27,7 @@ const MOST_BEFORE_HEADER: u64 = 1 << 20;
 /// The lines of a text before its first record.
 #[derive(Debug, Default)]
 pub(super) struct Front {
-    /// The record that names the fields; `None` where there is none.
+    /// The record that names the fields; `None` if there is none.
     pub(super) header: Option<HeaderRecord>,
     /// Its bytes, and those of the lines before it, with their terminators.
     pub(super) bytes: u64,

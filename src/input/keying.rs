@@ -197,7 +197,7 @@ impl Keying {
         self.fronts[part]
     }
 
-    /// Returns the rule for lines of the file with this number that are no records; `None` where all are.
+    /// Returns the rule for lines of the file with this number that are no records; `None` if all are.
     pub(crate) fn passed_over(&self, part: usize) -> Option<PassedOver> {
         self.passed_over[part]
     }
@@ -210,7 +210,7 @@ impl Keying {
     }
 
     /// Finds the first record of the file with this number, which begins with `bytes`, and what separates its fields;
-    /// `None` where it has none, or its key is in none of them.
+    /// `None` if it has none, or its key is in none of them.
     pub(super) fn first_record<'b>(
         &self,
         part: usize,
@@ -293,7 +293,7 @@ impl Keying {
 /// The records of an input.
 #[derive(Debug, Default)]
 pub(super) struct RecordRules {
-    /// The rules by which its lines are records; `None` where each line is its own key.
+    /// The rules by which its lines are records; `None` if each line is its own key.
     pub(super) keying: Option<Keying>,
     /// True if records are kept whole; else only their keys are.
     pub(super) are_kept: bool,
@@ -312,7 +312,7 @@ impl RecordRules {
         Ok(())
     }
 
-    /// Returns the columns of the keys in records that are kept whole; `None` where lines are keys.
+    /// Returns the columns of the keys in records that are kept whole; `None` if lines are keys.
     pub(super) fn columns(&self) -> Option<&Arc<Columns>> {
         let keying = self.keying.as_ref().filter(|_| self.are_kept);
         keying.map(|keying| keying.columns(0))

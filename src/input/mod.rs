@@ -194,7 +194,7 @@ impl Input {
             .keep(|part| parts.map_or(name.as_path(), |parts| parts.name(part)))
     }
 
-    /// Returns the rules by which its lines are records; `None` where each is its own key.
+    /// Returns the rules by which its lines are records; `None` if each is its own key.
     pub(crate) fn keying(&self) -> Option<&Keying> {
         self.records.keying.as_ref()
     }
@@ -204,7 +204,7 @@ impl Input {
         self.records.are_kept
     }
 
-    /// Returns the columns of the keys in records that are kept whole; `None` where lines are keys.
+    /// Returns the columns of the keys in records that are kept whole; `None` if lines are keys.
     pub(crate) fn record_columns(&self) -> Option<&Arc<Columns>> {
         self.records.columns()
     }
@@ -236,7 +236,7 @@ impl Input {
         self.found.last_reading().bad_records + of_tables
     }
 
-    /// Counts the rows of its Parquet files that have NULL in the key and were left out, once it was read; `None` where
+    /// Counts the rows of its Parquet files that have NULL in the key and were left out, once it was read; `None` if
     /// it has no such files.
     pub(crate) fn null_rows(&self) -> Option<u64> {
         let tables = self.parts().into_iter().flat_map(Parts::tables);
@@ -314,7 +314,7 @@ impl Input {
         self.access.decodes
     }
 
-    /// Returns what decoding it takes: `None` where it is not compressed, and a little for a pipe that may be.
+    /// Returns what decoding it takes: `None` if it is not compressed, and a little for a pipe that may be.
     pub(crate) fn decoding(&self) -> Option<Decoding> {
         self.access.decoding()
     }

@@ -57,7 +57,7 @@ pub(crate) struct Parts {
     paths: Arc<Vec<PathBuf>>,
     /// Their parts, in the same order.
     all: Vec<Part>,
-    /// The name of the only file in messages, which is not its path where it is the copy of a pipe. `None` where each
+    /// The name of the only file in messages, which is not its path where it is the copy of a pipe. `None` if each
     /// file is called by its path.
     name: Option<PathBuf>,
     /// The lines that begin in these bytes of the only file are the input; `None` for all lines.
@@ -212,13 +212,13 @@ impl Parts {
         }
     }
 
-    /// Counts the files that were named as one side; `None` where one was named as itself.
+    /// Counts the files that were named as one side; `None` if one was named as itself.
     pub(crate) fn count(&self) -> Option<u64> {
         let count = self.all.len() as u64;
         self.name.is_none().then_some(count)
     }
 
-    /// Returns what decoding the files takes; `None` where none is compressed.
+    /// Returns what decoding the files takes; `None` if none is compressed.
     pub(crate) fn decoding(&self) -> Option<Decoding> {
         let all = self.all.iter().filter_map(|part| part.format.decoding());
         all.reduce(Decoding::with)

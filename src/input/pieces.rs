@@ -88,7 +88,7 @@ impl<'a> Pieces<'a> {
         self.parts
     }
 
-    /// Claims the next piece; `None` where there are no more.
+    /// Claims the next piece; `None` if there are no more.
     ///
     /// # Errors
     /// As [`Parts::open`], of the file that it is of, where that is looked into.

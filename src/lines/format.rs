@@ -15,7 +15,7 @@ pub struct LineFormat {
     pub terminator: u8,
     /// True if one CR before the terminator (or the end of the input) is left out of the line.
     pub strip_cr: bool,
-    /// The quotes of a CSV file, in which a terminator belongs to the line; `None` where quotes are bytes like all
+    /// The quotes of a CSV file, in which a terminator belongs to the line; `None` if quotes are bytes like all
     /// others.
     pub quoted: Option<Dialect>,
     /// The byte that begins a line in which quotes have no meaning: a comment. All lines come, comments as well.
@@ -50,7 +50,7 @@ impl LineFormat {
         memchr::memchr(self.terminator, bytes)
     }
 
-    /// Returns the bytes that mean something where quotes count; `None` where they do not.
+    /// Returns the bytes that mean something where quotes count; `None` if they do not.
     #[inline]
     pub(crate) fn marks(self) -> Option<QuoteMarks> {
         let marks = |dialect| QuoteMarks {
@@ -63,7 +63,7 @@ impl LineFormat {
     }
 
     /// Finds the end of the first line of `bytes`: its terminator, or the end of the bytes if they are all that there
-    /// is. `None` where it does not end in them.
+    /// is. `None` if it does not end in them.
     pub(crate) fn first_end(self, bytes: &[u8], is_all: bool) -> Option<usize> {
         match self.marks() {
             Some(marks) => Walk::new(0).end(bytes, marks, is_all),

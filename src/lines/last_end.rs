@@ -36,7 +36,7 @@ impl LastEnd {
     }
 
     /// Searches the rest of `bytes`, to which some may have been added since the last time. Returns where the last
-    /// whole record ends, terminator included; `None` where none does.
+    /// whole record ends, terminator included; `None` if none does.
     pub(crate) fn advance(&mut self, bytes: &[u8], format: LineFormat) -> Option<usize> {
         if let Some(marks) = format.marks() {
             self.advance_quoted(bytes, marks);
@@ -49,7 +49,7 @@ impl LastEnd {
         self.found()
     }
 
-    /// Returns the end of the last whole record that was found; `None` where there is none.
+    /// Returns the end of the last whole record that was found; `None` if there is none.
     pub(crate) fn found(&self) -> Option<usize> {
         (self.start > self.first).then_some(self.start)
     }

@@ -60,7 +60,7 @@ impl Quotes {
         last: BORDER,
     };
 
-    /// Finds the ends of records in a block: a bit for each, and what comes of the state after it. `None` where a
+    /// Finds the ends of records in a block: a bit for each, and what comes of the state after it. `None` if a
     /// quote is out of place, or where quotes are not all that counts. Only the first `bytes` bytes of the block count.
     #[inline]
     pub(crate) fn ends(
@@ -139,7 +139,7 @@ impl Walk {
     }
 
     /// Finds the end of the record in `bytes`: its terminator, or the end of the bytes if they are all that there is.
-    /// `None` where it does not end in them.
+    /// `None` if it does not end in them.
     pub(crate) fn end(&mut self, bytes: &[u8], marks: QuoteMarks, is_all: bool) -> Option<usize> {
         let end_of_all = is_all.then_some(bytes.len());
         let QuoteMarks {

@@ -39,7 +39,7 @@ pub(super) struct UnnamedFile {
 
 impl UnnamedFile {
     /// Makes a file that can be named `path` later, with the mode `replaced` of what is there, else with `new_mode`,
-    /// to which the umask is applied. `None` where the file system has no such files, or the system would have no way
+    /// to which the umask is applied. `None` if the file system has no such files, or the system would have no way
     /// to name it.
     pub(super) fn create(
         path: &Path,

@@ -40,7 +40,7 @@ pub(crate) struct DuplicateCache {
 }
 
 impl DuplicateCache {
-    /// Makes an empty set with the memory that the plan has for it; `None` where that is no memory, or too little for
+    /// Makes an empty set with the memory that the plan has for it; `None` if that is no memory, or too little for
     /// a set.
     ///
     /// # Errors

@@ -95,7 +95,7 @@ pub(crate) fn filter_again(
 }
 
 /// Plans the filter that could be built of all lines of `store`, in all the memory that the pool, the next scan and
-/// reading the store leave, up to `most_bits` a key; `None` where they leave nothing. The number of keys is known by
+/// reading the store leave, up to `most_bits` a key; `None` if they leave nothing. The number of keys is known by
 /// now.
 pub(crate) fn shape_for_store(
     run: &Run<'_>,

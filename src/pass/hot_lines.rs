@@ -70,7 +70,7 @@ impl HotLines {
 }
 
 impl HotLine {
-    /// Returns the line; `None` where there is none.
+    /// Returns the line; `None` if there is none.
     fn line(&self) -> Option<&[u8]> {
         self.bytes.get(..usize::from(self.length))
     }

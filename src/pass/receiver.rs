@@ -51,7 +51,7 @@ pub(crate) struct Expected {
 /// The frames that came, added up.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
-    /// The job of all frames; `None` where none came.
+    /// The job of all frames; `None` if none came.
     pub(crate) job: Option<u64>,
     /// The totals of each side.
     pub(crate) sides: Vec<BucketTotals>,

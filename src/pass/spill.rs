@@ -89,7 +89,7 @@ pub(crate) struct Refused<'a, 's> {
 }
 
 impl<'a, 's> Refused<'a, 's> {
-    /// Describes the lines that only the input at this index of the plan's order has; `None` where they are not
+    /// Describes the lines that only the input at this index of the plan's order has; `None` if they are not
     /// written.
     pub(crate) fn of(sides: &'a Sides, at: usize, out: &'a Collector<'s>) -> Option<Self> {
         let (rule, singleton) = (sides.rule(), sides.singleton(at));

@@ -22,7 +22,7 @@ const WINDOW: u64 = 16 << 10;
 const LEAST_LINES: u64 = 64;
 
 /// Reads a sample of `input` and counts the lines of it that `prefilter` lets through. The input is at `position` in
-/// the plan's order. `None` where that cannot be known: of a stream, or of lines that are longer than a window.
+/// the plan's order. `None` if that cannot be known: of a stream, or of lines that are longer than a window.
 ///
 /// # Errors
 /// Where the input cannot be read, or has changed.

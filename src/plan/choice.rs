@@ -129,7 +129,7 @@ fn refused(job: &Job, strategy: Strategy, error: Error) -> Rejected {
     }
 }
 
-/// Says why `auto` must not choose this `bloom`; `None` where the caller accepts its predicted rate.
+/// Says why `auto` must not choose this `bloom`; `None` if the caller accepts its predicted rate.
 fn unwanted_bloom(job: &Job, design: &Design) -> Option<String> {
     let predicted = design
         .costs

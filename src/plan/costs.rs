@@ -24,7 +24,7 @@ pub struct FilterPlan {
     /// The rate predicted for `keys` distinct keys, 0..1; of a stored filter, the rate that it is
     /// judged by ([`Occupancy::judged_fpr`](crate::filter::Occupancy::judged_fpr)).
     pub predicted_fpr: f64,
-    /// The rate if there are as many different keys as a sample allows, 0..1; `None` where the sample shows no repeats.
+    /// The rate if there are as many different keys as a sample allows, 0..1; `None` if the sample shows no repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_fpr: Option<f64>,
     /// The lines that a stored filter was laid out for, where it holds more; else `None`.
@@ -59,7 +59,7 @@ pub struct Costs {
     /// Lines that the result is expected to lack by mistake: of an approximate difference or union.
     #[serde(skip_serializing_if = "is_zero")]
     pub expected_missing_lines: f64,
-    /// The most lines that the result may have, or lack, by mistake; `None` where samples show no repeats, by which the
+    /// The most lines that the result may have, or lack, by mistake; `None` if samples show no repeats, by which the
     /// number depends on what they do not show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_wrong_lines: Option<f64>,

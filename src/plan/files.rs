@@ -17,7 +17,7 @@ use crate::plan::{Job, ManyFiles, Plan};
 const SECONDS_OF_FILE: f64 = 2e-4;
 
 impl ManyFiles {
-    /// Counts the files of this plan of `job`; `None` where they are few, or where the caller did not ask for them.
+    /// Counts the files of this plan of `job`; `None` if they are few, or where the caller did not ask for them.
     pub(super) fn of(job: &Job, plan: &Plan) -> Option<Self> {
         let files = plan.bucket_files();
         if job.buckets.is_none() || files < MANY_FILES {

@@ -102,7 +102,7 @@ impl FilterPlan {
 pub(super) struct SievePlan {
     /// The filter of the first input.
     pub(super) first: FilterPlan,
-    /// The filter of the survivors, where it is fed while they are spilled; `None` where it is built
+    /// The filter of the survivors, where it is fed while they are spilled; `None` if it is built
     /// afterwards, if at all.
     pub(super) fed: Option<FilterPlan>,
     /// Bytes that survive of all inputs: written, and read by the join.

@@ -35,7 +35,7 @@ pub struct OrderPlan {
     pub ordinal_bytes: u64,
 }
 
-/// Adds what the order of the answer costs to `costs`, those of a design in this layout. `None` where no
+/// Adds what the order of the answer costs to `costs`, those of a design in this layout. `None` if no
 /// order is asked for.
 pub(super) fn order(sized: &SizedJob, layout: &Layout, costs: &mut Costs) -> Option<OrderPlan> {
     let order = sized.rule().order();

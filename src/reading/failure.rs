@@ -75,7 +75,7 @@ impl LocatedFailure {
 }
 
 impl Input {
-    /// Finds `location` for the user: its line, from 1, or `None` where lines cannot be counted, and its offset. The
+    /// Finds `location` for the user: its line, from 1, or `None` if lines cannot be counted, and its offset. The
     /// header of a stream counts, too.
     pub(crate) fn location_of(
         &self,

@@ -180,7 +180,7 @@ impl RangeReader<'_> {
 }
 
 /// Finds the part of `data` that the range `start..end` owns: from the first line that starts in it to the end of the
-/// last, and whether that end was seen. `None` where no line starts in the range. `data` begins a page before `start`,
+/// last, and whether that end was seen. `None` if no line starts in the range. `data` begins a page before `start`,
 /// or with the input.
 fn owned_lines(
     format: LineFormat,

@@ -213,7 +213,7 @@ impl<'a> StreamChunks<'a> {
     }
 
     /// Finds the end of the whole lines of `data`, of which `searched` bytes were searched before; keeps what follows
-    /// them. `None` where no line ends in it, or where what follows has no room in the carry. At the end of the stream
+    /// them. `None` if no line ends in it, or where what follows has no room in the carry. At the end of the stream
     /// the last line needs no terminator.
     fn cut(&mut self, data: &[u8], searched: usize) -> Option<usize> {
         if self.is_ended {

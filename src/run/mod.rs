@@ -70,7 +70,7 @@ pub(crate) struct Record {
     pub(crate) buckets: BucketStats,
     /// The filter that was asked first, if one was built or given.
     pub(crate) filter: Option<FilterStats>,
-    /// The step that the next phase is; `None` where no phases were announced.
+    /// The step that the next phase is; `None` if no phases were announced.
     next_step: Option<usize>,
 }
 

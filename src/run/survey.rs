@@ -280,7 +280,7 @@ fn ends_in_cr(sample: &Sample) -> bool {
 }
 
 /// Makes the notice for inputs of which one has CR LF and another LF alone: more than half of the line ends in its
-/// sample decide. `None` where a CR is stripped or does not end a line. An input in whose sample no line ends counts
+/// sample decide. `None` if a CR is stripped or does not end a line. An input in whose sample no line ends counts
 /// as neither.
 fn carriage_returns<'a>(
     samples: impl Iterator<Item = (&'a Path, &'a Option<Sample>)>,

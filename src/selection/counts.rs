@@ -61,7 +61,7 @@ impl SideCounts {
 
     /// Returns true if any line is selected, in however many of `sides` sides it is.
     pub(super) fn is_any(self, sides: u32) -> bool {
-        self.least(sides) == 1 && self.most.unwrap_or(sides) == sides
+        (1..=sides).all(|count| self.contains(count, sides))
     }
 
     /// Refuses numbers of sides that no line can have.

@@ -266,7 +266,7 @@ fn unit_factor(unit: &str) -> Option<u64> {
     base.checked_pow(power as u32)
 }
 
-/// Returns the product, rounded to whole bytes; `None` where it is not a number or past 2^64. A whole number is
+/// Returns the product, rounded to whole bytes; `None` if it is not a number or past 2^64. A whole number is
 /// multiplied as such: a float would lose its low digits beyond 2^53.
 fn scaled(number: &str, factor: u64) -> Option<u64> {
     if let Ok(whole) = number.parse::<u64>() {

@@ -55,9 +55,9 @@ pub(crate) fn fill(
         // Also after a failure: a worker may wait for it.
         rules.pool.put(full.into_buffer());
     };
-    let buckets = belt::with_queue(writers, write, |outbox| {
-        let outbox = (rules.writers > 0).then_some(outbox);
-        let writer = BucketWriter::new(rules, &failure, outbox);
+    let buckets = belt::with_queue(writers, write, |to_writers| {
+        let to_writers = (rules.writers > 0).then_some(to_writers);
+        let writer = BucketWriter::new(rules, &failure, to_writers);
         // A writer thread may not have started: nothing must be sent then.
         let filled = failure
             .check()

@@ -158,7 +158,7 @@ impl BlockReading<'_, '_> {
         self.loader.free.push(blocks.buffer);
     }
 
-    /// Copies blocks from the page cache; `None` where the next ones are not there, or something is under way.
+    /// Copies blocks from the page cache; `None` if the next ones are not there, or something is under way.
     fn copy(&mut self) -> Result<Option<LoadedBlocks>> {
         let part = self.next_part(COPIED.min(self.loader.bytes))?;
         let Some(part) = part.filter(|part| part.file.is_cached_at(part.offset)) else {

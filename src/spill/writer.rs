@@ -83,23 +83,23 @@ pub(crate) struct BucketWriter<'a> {
     /// The failure of the filling. The writer threads record theirs here; workers look at it.
     failure: &'a FirstFailure,
     /// The channel to the writer threads; `None` if there are none. Unbounded: the pool bounds what is in it.
-    outbox: Option<Sender<FullBlock>>,
+    to_writers: Option<Sender<FullBlock>>,
 }
 
 impl<'a> BucketWriter<'a> {
-    /// Makes a writer into empty buckets. Full blocks go to `outbox`; without one, the thread that fills a block
+    /// Makes a writer into empty buckets. Full blocks go to `to_writers`; without one, the thread that fills a block
     /// writes it.
     pub(super) fn new(
         rules: FillRules<'a>,
         failure: &'a FirstFailure,
-        outbox: Option<Sender<FullBlock>>,
+        to_writers: Option<Sender<FullBlock>>,
     ) -> Self {
         let parts = (0..rules.buckets).map(|_| Mutex::default()).collect();
         Self {
             rules,
             parts,
             failure,
-            outbox,
+            to_writers,
         }
     }
 
@@ -353,11 +353,11 @@ impl<'a> BucketWriter<'a> {
             file: path,
             offset,
         };
-        match &self.outbox {
+        match &self.to_writers {
             // The first block creates the file, here, before the lock is released. A writer thread must find
             // the file, whichever of the later blocks it writes first.
-            Some(outbox) if offset > 0 => {
-                outbox.send(full).map_err(|_| Error::Interrupted)?;
+            Some(to_writers) if offset > 0 => {
+                to_writers.send(full).map_err(|_| Error::Interrupted)?;
                 Ok(None)
             }
             _ => {

@@ -38,7 +38,7 @@ pub(crate) struct Writeback {
 }
 
 impl Writeback {
-    /// Reads the settings; `None` where the system does not tell them.
+    /// Reads the settings; `None` if the system does not tell them.
     pub(crate) fn of_system() -> Option<Self> {
         let (begins, waits) = (Threshold::of("dirty_background")?, Threshold::of("dirty")?);
         Some(Self {

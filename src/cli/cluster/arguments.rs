@@ -23,7 +23,7 @@ use crate::cli::texts::{self, long};
 
 const LIST_ADVICE: &str = "give --shards-from a file that lists the names of shard files";
 const KEY_OF_JOB: &str = "\
-All shards of a job have the same key. Draw a new key for each job, and let only its owner read the file: (umask 077; \
+All shards of a job have the same key. Draw a new key for each job, and make its file readable by you alone: (umask 077; \
 od -An -vtx8 -N32 /dev/urandom | tr -d ' \\n' > job.key). Anyone who knows the key can craft lines that all go to one \
 bucket.";
 const STATS_HELP: &str = "`outset finish` needs this report of every shard and join of a job.";

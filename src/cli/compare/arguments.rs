@@ -44,7 +44,7 @@ and the data behind each chart. It loads nothing from the network.";
 /// The bounds of a number, and those of the predicted rate, hold with 99% confidence. The bounds of the measured rate,
 /// one number divided by another, hold with 98%.
 ///
-/// The two runs share no work. outset reads files that are not cached with direct I/O where it can, so the first run
+/// The two runs share no work. Where it can, outset uses direct I/O for files that are not cached, so the first run
 /// does not warm the cache for the second.
 ///
 /// Both results stay on temporary disk until they are compared.

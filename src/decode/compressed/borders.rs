@@ -53,7 +53,7 @@ pub(crate) fn border_after(file: &File, start: u64, size: u64) -> io::Result<Opt
     }
 }
 
-/// Finds the end of the frame at `start`; `None` where no frame begins that tells it, and where it is not in the file.
+/// Finds the end of the frame at `start`; `None` if no frame begins that tells it, and where it is not in the file.
 fn frame_end(file: &File, start: u64, size: u64) -> io::Result<Option<u64>> {
     let mut header = [0; HEADER_BYTES];
     let header = bytes_at(file, start, size, &mut header)?;

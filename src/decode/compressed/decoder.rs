@@ -376,7 +376,7 @@ fn too_large(name: &Path, kind: &str, is_first: bool, needed_bytes: u64) -> Erro
 }
 
 /// Computes the memory limit that leaves `needed_bytes` to decoding what the plan did not know of: the plan goes by the
-/// first frame or pages of a file, and does not know what comes through a pipe. `None` where no limit leaves as much.
+/// first frame or pages of a file, and does not know what comes through a pipe. `None` if no limit leaves as much.
 pub(crate) fn least_for_decoding(needed_bytes: u64) -> Option<u64> {
     // Threads and code take up to an eighth of the limit, and some more.
     let is_left = needed_bytes <= MOST_UNPLANNED_BYTES;

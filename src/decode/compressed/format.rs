@@ -6,6 +6,11 @@
 //! *Sources:* RFC 1952 (gzip), RFC 8878 (zstd), the xz file format 1.2.1, the LZ4 frame format 1.6.4; bzip2 from its
 //! own source. What each decoder takes besides the window is from the sources of its crate.
 //!
+//! Who adds a format: the compiler finds the matches in this file, `frame.rs` and `decoder.rs`. It does not find
+//! [`recognise`], the most memory of a decoder (`mod.rs`), what begins like a file of another kind
+//! (`input/beginning.rs`, `notice/foreign.rs`), names of outputs (`cli/outputs/names.rs`), the list of
+//! `python/outset_spark/listing.py`, and `Compression::ALL` of data-gen, which makes the tests try it.
+//!
 //! ```text
 //!          first bytes                       memory of a decoder
 //! gzip     1f 8b                             the window of 32 KiB, tables

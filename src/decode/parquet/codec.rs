@@ -76,7 +76,7 @@ fn lz4(stored: &[u8], out: &mut [u8]) -> io::Result<usize> {
         .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
 }
 
-/// Blocks as Hadoop writes them, each after the number of its bytes when decompressed and when not; `None` where this
+/// Blocks as Hadoop writes them, each after the number of its bytes when decompressed and when not; `None` if this
 /// is none.
 fn hadoop_lz4(mut stored: &[u8], out: &mut [u8]) -> Option<usize> {
     let mut written = 0;

@@ -12,7 +12,7 @@ use crate::decode::parquet::thrift::{Compact, MOST_DEPTH};
 /// The most groups of a schema that lie in each other.
 const MOST_NESTING: usize = 100;
 
-/// Counts the columns of the schema in this footer, with the groups that they are in; `None` where it is damaged, or
+/// Counts the columns of the schema in this footer, with the groups that they are in; `None` if it is damaged, or
 /// groups lie deeper in each other than [`MOST_NESTING`]. What it says of its size is not believed.
 pub(super) fn schema_columns(footer: &[u8]) -> Option<u64> {
     let mut reader = Compact { rest: footer };

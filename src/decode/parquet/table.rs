@@ -176,7 +176,7 @@ impl Table {
         }
     }
 
-    /// Returns the number of the row group after the piece that begins with the row group `start`; `None` where that
+    /// Returns the number of the row group after the piece that begins with the row group `start`; `None` if that
     /// is the end of the file.
     pub(crate) fn piece_end(&self, start: u64) -> Option<u64> {
         let mut rows = 0;

@@ -43,7 +43,7 @@ pub(super) enum TextForm {
 }
 
 impl TextForm {
-    /// Returns the form of this column; `None` where it cannot be a key.
+    /// Returns the form of this column; `None` if it cannot be a key.
     pub(super) fn of(column: &ColumnDescriptor) -> Option<Self> {
         let old = column.converted_type();
         let decimal = |scale: i32, precision: i32| {

@@ -219,7 +219,7 @@ fn key_form_bytes(form: KeyForm) -> (u8, [u8; 2]) {
     )
 }
 
-/// Decodes from the header how keys are made; `None` where it has other bytes than [`key_form_bytes`] gives.
+/// Decodes from the header how keys are made; `None` if it has other bytes than [`key_form_bytes`] gives.
 fn key_form_of(page: &[u8; HEADER_BYTES as usize]) -> Option<KeyForm> {
     let compares = page[19];
     let form = KeyForm {

@@ -95,7 +95,7 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
     Ok(design.priced(sized))
 }
 
-/// Counts the bitmaps of addresses that answer it, those that are in memory at the same time; `None` where lines are
+/// Counts the bitmaps of addresses that answer it, those that are in memory at the same time; `None` if lines are
 /// no addresses, or where the answer needs more than whether a side has a line. For an intersection, the common
 /// addresses so far and those of the next input are in memory, before the last input.
 fn bitmaps(sized: &SizedJob) -> Option<u64> {

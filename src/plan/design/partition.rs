@@ -70,7 +70,7 @@ pub(crate) fn partition(sized: &SizedJob) -> Result<Design, Error> {
 }
 
 /// Plans the filter of a first input that is small compared with the others, or may be: compared with a pipe, whose
-/// size is unknown. It is fed while that input is spilled, so it costs no reading. `None` where it would have too few
+/// size is unknown. It is fed while that input is spilled, so it costs no reading. `None` if it would have too few
 /// bits in its sixteenth of the memory.
 fn lopsided_filter(sized: &SizedJob, layout: &Layout) -> Option<FilterPlan> {
     let (job, sizes) = (&sized.job, &sized.sizes);

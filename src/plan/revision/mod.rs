@@ -103,7 +103,7 @@ pub(crate) struct Revision {
 impl Plan {
     /// Plans the filter of survivors for a run that keeps these in a set: where the `distinct` different lines of the
     /// first input's `keys` lines, and what passes their filter by mistake, fit as a set together with both filters.
-    /// The plan knew the lines of the input only from a sample. `None` where they do not fit, or where the caller
+    /// The plan knew the lines of the input only from a sample. `None` if they do not fit, or where the caller
     /// asked for a strategy. `filter_bytes` and `filter_fpr` are those of the first filter.
     pub(crate) fn set_beside_filters(
         &self,
@@ -268,7 +268,7 @@ fn saving(sizes: &Sizes, sample: SurvivorSample, survivors: DataSize) -> f64 {
 }
 
 /// Takes blocks from the pool until scanning, blocks and `filters` bytes fit the memory again: `set_pool` has
-/// taken the bookkeeping of the buckets out of it. `None` where too few blocks would be left.
+/// taken the bookkeeping of the buckets out of it. `None` if too few blocks would be left.
 fn shrink_pool(layout: &mut Layout, filters: u64) -> Option<()> {
     let assigned = layout.scan.bytes() + layout.pool.bytes() + filters;
     let excess = assigned.saturating_sub(layout.usable_bytes);

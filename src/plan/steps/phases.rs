@@ -48,7 +48,7 @@ pub(in crate::plan) fn phases(steps: &[Step], bytes: &StepBytes<'_>) -> Vec<Plan
     steps.iter().enumerate().filter_map(phase).collect()
 }
 
-/// Names the phase of a step; `None` where it is none.
+/// Names the phase of a step; `None` if it is none.
 pub(crate) fn verb(step: &Step) -> Option<&'static str> {
     match step {
         Step::Filter { .. } => Some("filter"),

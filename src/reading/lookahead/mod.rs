@@ -24,12 +24,12 @@ use crate::temp::space::TempSpace;
 pub(super) struct Lookahead<'a> {
     /// The bytes that were taken.
     bytes: u64,
-    /// A copy of them; `None` where the reader can go back itself.
+    /// A copy of them; `None` if the reader can go back itself.
     copy: Option<Copy<'a>>,
 }
 
 impl<'a> Lookahead<'a> {
-    /// Begins a look ahead in `reader`, whose bytes `space` may have to keep. `None` where there is no such space.
+    /// Begins a look ahead in `reader`, whose bytes `space` may have to keep. `None` if there is no such space.
     ///
     /// # Errors
     /// As [`Copy::new`].
@@ -100,7 +100,7 @@ impl<'a> Lookahead<'a> {
     }
 
     /// Ends the look. Returns the number of bytes after the first `used` that are to come again, and what reads them;
-    /// `None` where the reader goes back itself.
+    /// `None` if the reader goes back itself.
     ///
     /// # Errors
     /// As [`Copy::read_from`].

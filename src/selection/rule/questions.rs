@@ -53,7 +53,7 @@ impl Rule {
     }
 
     /// Returns the mark at which a line is known to be selected, so that it can be written at once: with the last
-    /// side that it must be in. `None` where that is only known when all sides were read.
+    /// side that it must be in. `None` if that is only known when all sides were read.
     pub(crate) fn last_mark(&self) -> Option<u32> {
         let is_known = self.marks == Marks::Row && self.sides > 1 && self.tally == Tally::None;
         (is_known && self.writes_at_once()).then_some(self.sides)
