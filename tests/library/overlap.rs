@@ -105,8 +105,8 @@ fn h11_few_lines_that_repeat_do_not_spill_the_other_input() {
     assert!(written < first.len() as u64 / 2, "{written} bytes");
 }
 
-/// Runs two inputs with repeats under 24 MiB by the program's own choice, which is a sieve in the end; returns the
-/// result, the bytes that were spilled, and whether the sieve tried a set.
+/// Runs two inputs with repeats under 24 MiB by the program's own choice; returns the result, the bytes that were
+/// spilled, and whether the strategy that was left in the end tried a set.
 fn chosen(contents: &[Vec<u8>; 2]) -> (Lines, u64, bool) {
     let sandbox = Sandbox::new();
     let files = sandbox.files(contents);
@@ -117,7 +117,7 @@ fn chosen(contents: &[Vec<u8>; 2]) -> (Lines, u64, bool) {
     let (found, stats) = run(&files, &options).unwrap();
     let expected = common(contents, LineFormat::default());
     assert_same(&found, &expected, &stats.strategy);
-    assert_eq!(stats.strategy, "sieve");
+    assert!(["partition", "sieve"].contains(&stats.strategy.as_str()));
     let mut phases = stats.phases.iter();
     let tried = phases.any(|phase| phase.name.starts_with("build "));
     (found, stats.temp.written_bytes, tried)
@@ -136,8 +136,8 @@ fn h13_different_lines_that_fit_beside_the_filter_are_not_spilled() {
 #[ignore = "slow: close to a second"]
 fn h13_a_set_that_does_not_fit_after_all_is_spilled() {
     let _shared = beside_others();
-    // By their mean length 40,000 different lines take a few megabytes; they take twenty. A set of them is tried before
-    // the sieve, from what the sample shows, and given up: so the sieve tries none.
+    // By their mean length 40,000 different lines take a few megabytes; they take twenty. A set of them is tried first,
+    // from what the sample shows, and given up: so the strategy after it tries none.
     let hot = repeated(&numbered(0..10, 10), 130_000);
     let first = [hot.clone(), numbered(0..40_000, 500)].concat();
     let second = [numbered(0..40_000, 500), hot].concat();
