@@ -1,7 +1,7 @@
 //! The answer: lines that many threads find, on their way to one sink.
 //!
 //! *Owns:* collecting lines from many threads into one sink ([`Collector`], [`Outbox`]), and putting them in the order
-//! that was asked for ([`sorter`]).
+//! that was asked for ([`sorter`], [`kept`]).
 //!
 //! ```text
 //!  any order:
@@ -12,6 +12,8 @@
 //!                               OutputWriter ─ 256 KiB ─▶ threads `result-N` ─▶ OutputFile
 //!  in order:
 //!  work-N ─ push ─▶ Outbox ─▶ Sorter ─ merge, when the strategy is done ─▶ Outbox ─▶ Collector ─▶ Sink
+//!  in the order of files that can be read once more:
+//!  work-N ─ push ─▶ Outbox ─▶ KeptLines: a bit          a last pass asks it about each line ─▶ Collector ─▶ Sink
 //! ```
 //!
 //! *Invariants.*
@@ -25,6 +27,7 @@
 //! because its lines come from many threads and live in buffers that are reused. For an order: [`sorter`].
 
 pub(crate) mod entry;
+mod kept;
 mod merge;
 mod outbox;
 mod rules;
@@ -37,6 +40,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub(crate) use self::kept::{KEPT_LINES, KeptLines};
 pub(crate) use self::outbox::Outbox;
 pub(crate) use self::rules::SorterRules;
 pub(crate) use self::sorter::Sorter;
@@ -53,12 +57,22 @@ pub(crate) struct Collector<'s> {
     terminator: u8,
     /// One sink for all attempts of a run.
     shared: Arc<Mutex<CollectorState<'s>>>,
-    /// The sorter of this attempt's lines, if an order is asked for.
-    sorter: Option<Sorter<'s>>,
+    /// The place of this attempt's lines until their order is known.
+    holding: Holding<'s>,
     /// True if records begin with the number of a row and a tab, and that number alone is the answer.
     numbers_rows: bool,
     /// Lines that outboxes have taken, whether they have reached the sink or wait to be put in order.
     found: AtomicU64,
+}
+
+/// The place of lines between an outbox and the sink.
+pub(crate) enum Holding<'s> {
+    /// None: any order will do.
+    Nothing,
+    /// The lines wait in buffers and runs.
+    Sorter(Sorter<'s>),
+    /// Nothing but where the lines stand is kept: a last pass writes them.
+    Kept(Arc<KeptLines>),
 }
 
 /// The state that the lock guards. It is held while the sink works.
@@ -80,7 +94,7 @@ impl<'s> Collector<'s> {
                 written: OutputStats::default(),
                 has_failed: false,
             })),
-            sorter: None,
+            holding: Holding::Nothing,
             numbers_rows: false,
             found: AtomicU64::new(0),
         }
@@ -94,13 +108,12 @@ impl<'s> Collector<'s> {
         }
     }
 
-    /// Makes a collector into the same sink for one attempt of a run, whose lines go through `sorter`, if there is
-    /// one.
-    pub(crate) fn through(&self, sorter: Option<Sorter<'s>>) -> Self {
+    /// Makes a collector into the same sink for one attempt of a run, whose lines go through `holding`.
+    pub(crate) fn through(&self, holding: Holding<'s>) -> Self {
         Self {
             terminator: self.terminator,
             shared: Arc::clone(&self.shared),
-            sorter,
+            holding,
             numbers_rows: self.numbers_rows,
             found: AtomicU64::new(0),
         }
@@ -140,16 +153,45 @@ impl<'s> Collector<'s> {
         memchr::memchr(b'\t', record).map_or(record, |tab| &record[..tab])
     }
 
-    /// Returns true if the lines of this collector are put in order, so that [`Collector::finish`] has work to do.
+    /// Returns true if the lines of this collector are sorted, so that [`Collector::finish`] has work to do.
     pub(crate) fn is_sorting(&self) -> bool {
-        self.sorter.is_some()
+        matches!(self.holding, Holding::Sorter(_))
+    }
+
+    /// Passes lines on that lie one after the other in `block`, in place of those that were kept; `ends` is as in
+    /// [`Sink::block`].
+    ///
+    /// # Errors
+    /// What the sink reports.
+    pub(crate) fn pass_block(&self, block: &[u8], ends: &[usize]) -> Result<()> {
+        if ends.is_empty() {
+            return Ok(());
+        }
+        let mut shared = self.shared.lock();
+        shared.pass_on(ends.len(), block.len(), |sink| sink.block(block, ends))
+    }
+
+    /// Works as [`Collector::pass_block`], with one line.
+    ///
+    /// # Errors
+    /// What the sink reports.
+    pub(crate) fn pass_line(&self, line: &[u8]) -> Result<()> {
+        let mut shared = self.shared.lock();
+        shared.pass_on(1, line.len() + 1, |sink| sink.line(line))
+    }
+
+    /// Returns the byte after each line of a block.
+    pub(crate) fn terminator(&self) -> u8 {
+        self.terminator
     }
 
     /// Estimates the bytes of lines that [`Collector::finish`] will go through with this budget, when no thread has
     /// an outbox any more.
     pub(crate) fn bytes_to_order(&self, budget: &MemoryBudget) -> u64 {
-        let sorter = self.sorter.as_ref();
-        sorter.map_or(0, |sorter| sorter.bytes_to_merge(budget))
+        match &self.holding {
+            Holding::Sorter(sorter) => sorter.bytes_to_merge(budget),
+            Holding::Nothing | Holding::Kept(_) => 0,
+        }
     }
 
     /// Passes on what was held back to be put in order, when no thread has an outbox any more. `budget` is the memory
@@ -162,7 +204,7 @@ impl<'s> Collector<'s> {
         budget: &MemoryBudget,
         advance: impl Fn(u64, u64),
     ) -> Result<()> {
-        let Some(sorter) = self.sorter.take() else {
+        let Holding::Sorter(sorter) = std::mem::replace(&mut self.holding, Holding::Nothing) else {
             return Ok(());
         };
         let mut out = Outbox::new(&self);

@@ -5,9 +5,9 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::answer::Collector;
 use crate::answer::entry::Entry;
 use crate::answer::rules::WorkBuffer;
+use crate::answer::{Collector, Holding};
 use crate::error::Result;
 use crate::selection::NO_ORDINAL;
 
@@ -88,9 +88,17 @@ impl<'c, 's> Outbox<'c, 's> {
             ..*entry
         };
         self.found += entry.times;
-        let Some(sorter) = &self.collector.sorter else {
-            (0..entry.times).try_for_each(|_| self.pass_on(entry.label, entry.line))?;
-            return (0..entry.duplicates).try_for_each(|_| self.pass_duplicate_on(entry.line));
+        let sorter = match &self.collector.holding {
+            Holding::Sorter(sorter) => sorter,
+            Holding::Kept(lines) => {
+                debug_assert!(entry.times == 1 && entry.duplicates == 0 && entry.label.is_empty());
+                lines.insert(entry.ordinal);
+                return Ok(());
+            }
+            Holding::Nothing => {
+                (0..entry.times).try_for_each(|_| self.pass_on(entry.label, entry.line))?;
+                return (0..entry.duplicates).try_for_each(|_| self.pass_duplicate_on(entry.line));
+            }
         };
         let mut buffer = match self.buffer.take() {
             Some(buffer) => buffer,
@@ -140,7 +148,9 @@ impl<'c, 's> Outbox<'c, 's> {
     /// [`crate::Error::Output`] when the sink fails, [`crate::Error::Interrupted`] when it has failed before. Some
     /// lines may have been passed on; the outbox is of no further use.
     pub(crate) fn flush(&mut self) -> Result<()> {
-        if let (Some(sorter), Some(buffer)) = (&self.collector.sorter, self.buffer.take()) {
+        if let (Holding::Sorter(sorter), Some(buffer)) =
+            (&self.collector.holding, self.buffer.take())
+        {
             sorter.put(buffer)?;
         }
         let found = std::mem::take(&mut self.found);

@@ -41,7 +41,7 @@ pub(crate) struct Batch<'a> {
     pub(crate) lines: &'a [&'a [u8]],
     /// Their keys, one for each line: what is compared.
     pub(crate) keys: &'a [&'a [u8]],
-    /// The hashes of the keys, one for each.
+    /// The hashes of the keys, one for each; none where a scan needs none.
     pub(crate) hashes: &'a [u64],
     /// Their ordinals: one for each line, or none.
     pub(crate) ordinals: &'a [u64],
@@ -188,7 +188,7 @@ fn take_step<'g, 'a>(
     (group.len() > start).then(|| &mut group[start..])
 }
 
-/// Groups `lines` into batches, hashes them and hands each to `work`, until there are no more or
+/// Groups `lines` into batches, hashes them, if there is a hasher, and hands each to `work`, until there are no more or
 /// `work` returns false. Returns the number of lines handed over, those of the last batch included. Every
 /// batch but the last is full, but for records that were left out.
 ///
@@ -196,14 +196,15 @@ fn take_step<'g, 'a>(
 ///
 /// # Errors
 /// The first error of `work`, which gets no more batches then, and of [`Keyed::on_bad`].
-pub(crate) fn for_each_batch<'a>(
+pub(crate) fn for_each_batch<'a, 'h>(
     lines: impl Iterator<Item = &'a [u8]>,
-    ordinals: Ordinals,
+    mut ordinals: Ordinals,
     keyed: Option<Keyed<'_>>,
-    hasher: &LineHasher,
+    hasher: impl Into<Option<&'h LineHasher>>,
     scratch: &mut Scratch,
     mut work: impl FnMut(Batch<'_>) -> Result<bool>,
 ) -> Result<u64> {
+    let hasher = hasher.into();
     let mut group: Vec<&'a [u8]> = Vec::with_capacity(BATCH);
     let mut taken = Vec::new();
     // Records for whose keys the last batch had no room, and their ordinals.
@@ -231,7 +232,9 @@ pub(crate) fn for_each_batch<'a>(
             None => {
                 while let Some(step) = take_step(&mut lines, &mut group) {
                     ordinals.take(step, own_ordinals);
-                    hasher.hash_more(step, hashes);
+                    if let Some(hasher) = hasher {
+                        hasher.hash_more(step, hashes);
+                    }
                 }
             }
         }
@@ -252,7 +255,9 @@ pub(crate) fn for_each_batch<'a>(
                     Key::Built(range) => &built[range.clone()],
                 };
                 keys = taken.iter().map(key).collect();
-                hasher.hash_more(&keys, hashes);
+                if let Some(hasher) = hasher {
+                    hasher.hash_more(&keys, hashes);
+                }
                 &keys[..]
             }
         };

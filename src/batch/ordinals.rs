@@ -1,8 +1,11 @@
 //! The source of the ordinals of a batch's lines.
 //!
-//! *Owns:* the two ways: from where a line lies in its chunk, or from the bytes after the line in a record of a bucket.
+//! *Owns:* the three ways: from where a line lies in its chunk, from its number in a cell of its file, or from the
+//! bytes after the line in a record of a bucket.
 //! *Invariants:* a batch has an ordinal for each line, or none at all. *Cost:* 8 bytes a line, where the order of
 //! the input is kept; nothing elsewhere.
+
+use crate::selection::{CELL_BYTES, LAST_OF_CELL};
 
 /// Bytes of an ordinal after its line in a record of a bucket.
 pub(crate) const ORDINAL_BYTES: usize = 8;
@@ -18,23 +21,50 @@ pub(crate) enum Ordinals {
         address: usize,
         ordinal: u64,
     },
+    /// From the number of the line in the cell where it begins.
+    ByCell {
+        /// The address at which the bytes of the file would begin that are divided into cells, modulo 2^64.
+        address: usize,
+        /// The ordinal of the first cell.
+        ordinal: u64,
+        /// The cell of the last line.
+        cell: u64,
+        /// The number of the next line there.
+        next: u64,
+    },
     /// Each line has its ordinal after it.
     Behind,
 }
 
 impl Ordinals {
     /// Adds those of `lines` to `ordinals`, and cuts off what is not part of a line.
-    pub(super) fn take(self, lines: &mut [&[u8]], ordinals: &mut Vec<u64>) {
+    pub(super) fn take(&mut self, lines: &mut [&[u8]], ordinals: &mut Vec<u64>) {
         match self {
             Self::None => {}
             Self::ByAddress { address, ordinal } => {
-                let distance = |line: &&[u8]| (line.as_ptr() as usize).wrapping_sub(address) as u64;
+                let distance =
+                    |line: &&[u8]| (line.as_ptr() as usize).wrapping_sub(*address) as u64;
                 ordinals.extend(
                     lines
                         .iter()
                         .map(|line| ordinal.wrapping_add(distance(line))),
                 );
             }
+            Self::ByCell {
+                address,
+                ordinal,
+                cell,
+                next,
+            } => ordinals.extend(lines.iter().map(|line| {
+                let start = (line.as_ptr() as usize).wrapping_sub(*address) as u64;
+                if start / CELL_BYTES != *cell {
+                    (*cell, *next) = (start / CELL_BYTES, 0);
+                }
+                let goes_on = (start + line.len() as u64) / CELL_BYTES != *cell;
+                let number = if goes_on { LAST_OF_CELL } else { *next };
+                *next += 1;
+                *ordinal + *cell * CELL_BYTES + number
+            })),
             Self::Behind => {
                 for line in lines {
                     // A block with a shorter record is damaged; the counts of its bucket show that.

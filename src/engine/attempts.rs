@@ -4,7 +4,7 @@
 //! of the strategy; a failed attempt costs what it has read.
 
 use super::opening::with_stored;
-use crate::answer::{Collector, Sorter, SorterRules};
+use crate::answer::{Collector, Holding, KEPT_LINES, KeptLines, Sorter, SorterRules};
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::input::Input;
@@ -21,6 +21,7 @@ use crate::selection::{Order, Rule, Selection, first_ordinal};
 use crate::stats::{InputStats, Stats};
 use crate::strategy::{self, StoredFilters};
 use crate::temp::space::TempSpace;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The state that all attempts of a run have in common.
@@ -178,22 +179,28 @@ impl<'a> Engine<'a> {
                 input.keep_records()?;
             }
         }
-        let out = self.out.through(self.sorter(run));
+        let holding = match self.selection.order {
+            Order::Any => Holding::Nothing,
+            Order::Input if plan.reads_again() => {
+                let lines = Arc::new(KeptLines::new(inputs, plan.layout.order_bytes)?);
+                run.kept = Some(Arc::clone(&lines));
+                Holding::Kept(lines)
+            }
+            order => Holding::Sorter(self.sorter(run, order)),
+        };
+        let out = self.out.through(holding);
         strategy::execute(run, plan, inputs, self.filters, out)
     }
 
-    /// Makes the sorter that puts the lines of an attempt in order, if an order is asked for.
-    fn sorter(&self, run: &Run<'_>) -> Option<Sorter<'a>> {
-        let order = self.selection.order;
-        (order != Order::Any).then(|| {
-            Sorter::new(SorterRules {
-                order,
-                bytes: run.layout.order_bytes,
-                buffers: run.layout.scan.workers,
-                space: self.space,
-                address: run.new_store(0),
-                always_spill: self.options.always_spill,
-            })
+    /// Makes the sorter that puts the lines of an attempt in this order.
+    fn sorter(&self, run: &Run<'_>, order: Order) -> Sorter<'a> {
+        Sorter::new(SorterRules {
+            order,
+            bytes: run.layout.order_bytes,
+            buffers: run.layout.scan.workers,
+            space: self.space,
+            address: run.new_store(0),
+            always_spill: self.options.always_spill,
         })
     }
 
@@ -208,6 +215,11 @@ impl<'a> Engine<'a> {
     fn second_plan(&self, plan: &Plan, inputs: &[Input], job: Job, error: Error) -> Result<Job> {
         let can_start_over = self.out.written().lines == 0 && inputs.iter().all(Input::can_be_read);
         match error {
+            // There are more lines than the samples showed, or many small files: plan with an answer that is sorted.
+            Error::Memory { consumer, .. } if consumer == KEPT_LINES && can_start_over => Ok(Job {
+                can_read_again: false,
+                ..job
+            }),
             // `auto` chose a set, and the sample had shown too few lines for it: plan without one.
             Error::Memory { .. }
                 if can_start_over

@@ -12,6 +12,7 @@
 //! *Sources:* mmap(2), mremap(2), madvise(2) on `MADV_HUGEPAGE`.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::AtomicU64;
 
 use memmap2::{Advice, MmapMut, RemapOptions};
 
@@ -143,6 +144,37 @@ impl Deref for Buffer {
 impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         &mut self.map
+    }
+}
+
+/// Zeroed words that several threads change at the same time. The budget granted them.
+#[derive(Debug)]
+pub(crate) struct AtomicWords(Buffer);
+
+impl AtomicWords {
+    /// Makes `words` words, or as many more as fit the last page.
+    ///
+    /// # Errors
+    /// As [`Buffer::new`].
+    pub(crate) fn new(budget: &MemoryBudget, consumer: &'static str, words: u64) -> Result<Self> {
+        Buffer::with_huge_pages(budget, consumer, words * 8).map(Self)
+    }
+}
+
+impl Deref for AtomicWords {
+    type Target = [AtomicU64];
+
+    fn deref(&self) -> &[AtomicU64] {
+        let (start, words) = (self.0.map.as_ptr(), self.0.map.len() / 8);
+        #[expect(
+            unsafe_code,
+            reason = "the standard library has no safe way from memory to atomic words"
+        )]
+        // SAFETY: The mapping begins at a page, has so many words, and lives as long as `self`, which has it alone and
+        // lends it in no other form.
+        unsafe {
+            std::slice::from_raw_parts(start.cast(), words)
+        }
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) mod ordered_scan;
 pub(crate) mod prefiltered_worker;
 pub(crate) mod receiver;
 pub(crate) mod resident_set;
+pub(crate) mod rewrite;
 pub(crate) mod scan;
 mod scan_state;
 pub(crate) mod spill;

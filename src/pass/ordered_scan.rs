@@ -23,10 +23,10 @@
 //! *Cost:* a chunk buffer and as much text for each worker. Reading is not ahead of the work, as it
 //! is in [`scan`](crate::pass::scan::scan).
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use crate::batch::{Batch, Scratch};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::input::Input;
 use crate::memory::buffer::Buffer;
 use crate::output::output_error;
@@ -41,10 +41,62 @@ use crate::run::{Phase, Run};
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::{Condvar, Mutex, MutexGuard};
 
+/// Bytes of text for each line that may wait with it: of shorter lines fewer wait.
+const BYTES_OF_A_LINE: usize = 16;
+
 /// The work of each worker of an ordered scan.
 pub(crate) trait OrderedWorker {
+    /// True if it goes by the hashes of lines.
+    const NEEDS_HASHES: bool = true;
+
     /// Works on a batch of lines, and writes to `output` what there is to say of them, in order.
     fn work(&mut self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()>;
+}
+
+/// The place that an ordered scan writes to: one thread at a time.
+pub(crate) trait Destination: Send {
+    /// Writes `text`. If it is of whole lines, `ends` says where each ends, before its terminator.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn write(&mut self, text: &[u8], ends: &[usize]) -> Result<()>;
+
+    /// Writes a line that comes alone, without its terminator.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn write_line(&mut self, line: &[u8]) -> Result<()>;
+
+    /// Hands what was written to the system.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A writer that takes text as it comes.
+struct TextDestination<'w> {
+    writer: &'w mut (dyn Write + Send),
+    /// The name of the output in messages: a path, or "standard output".
+    target: String,
+}
+
+impl Destination for TextDestination<'_> {
+    fn write(&mut self, text: &[u8], _ends: &[usize]) -> Result<()> {
+        let written = self.writer.write_all(text);
+        written.map_err(|error| output_error(&self.target, "cannot write", error))
+    }
+
+    fn write_line(&mut self, line: &[u8]) -> Result<()> {
+        self.write(line, &[])
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let flushed = self.writer.flush();
+        flushed.map_err(|error| output_error(&self.target, "cannot write", error))
+    }
 }
 
 /// The output of an ordered scan. Several scans may write to one, one after the other.
@@ -52,12 +104,10 @@ pub(crate) struct OrderedOutput<'w> {
     state: Mutex<OutputState<'w>>,
     /// The signal that `ticket` has changed.
     ticket_changed: Condvar,
-    /// The name of the output in messages: a path, or "standard output".
-    target: String,
 }
 
 struct OutputState<'w> {
-    writer: &'w mut (dyn Write + Send),
+    destination: Box<dyn Destination + 'w>,
     /// The number of the chunk that may be written about: all before it are complete.
     ticket: u64,
     /// True if the other end of a pipe may be waiting for answers before it sends more lines. While it may,
@@ -67,9 +117,9 @@ struct OutputState<'w> {
 
 impl OutputState<'_> {
     /// Hands what was written to the system, if somebody may be waiting for it.
-    fn flush_if_awaited(&mut self) -> io::Result<()> {
+    fn flush_if_awaited(&mut self) -> Result<()> {
         if self.is_awaited {
-            self.writer.flush()
+            self.destination.flush()
         } else {
             Ok(())
         }
@@ -79,14 +129,19 @@ impl OutputState<'_> {
 impl<'w> OrderedOutput<'w> {
     /// Writes to `writer`, which messages call `target`.
     pub(crate) fn new(writer: &'w mut (dyn Write + Send), target: &str) -> Self {
+        let target = target.to_owned();
+        Self::into(TextDestination { writer, target })
+    }
+
+    /// Writes to `destination`.
+    pub(crate) fn into(destination: impl Destination + 'w) -> Self {
         Self {
             state: Mutex::new(OutputState {
-                writer,
+                destination: Box::new(destination),
                 ticket: 0,
                 is_awaited: false,
             }),
             ticket_changed: Condvar::new(),
-            target: target.to_owned(),
         }
     }
 
@@ -95,8 +150,7 @@ impl<'w> OrderedOutput<'w> {
     fn set_awaited(&self, is_awaited: bool) -> Result<()> {
         let mut state = self.state.lock();
         state.is_awaited = is_awaited;
-        let flushed = state.flush_if_awaited();
-        flushed.map_err(|error| output_error(&self.target, "cannot write", error))
+        state.flush_if_awaited()
     }
 
     /// Returns the writer, once chunk `number` may write. It stays locked for as long as the caller holds it.
@@ -126,6 +180,8 @@ pub(crate) struct ChunkOutput<'a, 'w> {
     /// The text that is not written yet. Its capacity is that of a chunk, and it never grows beyond it: the worker
     /// writes when it is full.
     text: &'a mut Vec<u8>,
+    /// The end of each line in `text`, if it is of whole lines.
+    ends: &'a mut Vec<usize>,
 }
 
 impl ChunkOutput<'_, '_> {
@@ -137,20 +193,37 @@ impl ChunkOutput<'_, '_> {
         // What does not fit goes on as it is, without a copy.
         if bytes.len() > self.text.capacity() {
             let mut state = self.output.at_ticket(self.number, self.failure)?;
-            let written = state.writer.write_all(bytes);
-            return written.map_err(|error| self.unwritable(error));
+            return state.destination.write(bytes, &[]);
         }
         self.text.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Adds a whole line, where nothing but whole lines is written.
+    pub(crate) fn push_line(&mut self, line: &[u8], terminator: u8) -> Result<()> {
+        let bytes = line.len() + 1;
+        let is_full = self.ends.len() == self.ends.capacity();
+        if is_full || self.text.len() + bytes > self.text.capacity() {
+            self.write()?;
+        }
+        if bytes > self.text.capacity() {
+            let mut state = self.output.at_ticket(self.number, self.failure)?;
+            return state.destination.write_line(line);
+        }
+        self.text.extend_from_slice(line);
+        self.ends.push(self.text.len());
+        self.text.push(terminator);
         Ok(())
     }
 
     /// Waits for the chunk's ticket and writes the text.
     fn write(&mut self) -> Result<()> {
         let mut state = self.output.at_ticket(self.number, self.failure)?;
-        let written = state.writer.write_all(self.text);
+        let written = state.destination.write(self.text, self.ends);
         drop(state);
         self.text.clear();
-        written.map_err(|error| self.unwritable(error))
+        self.ends.clear();
+        written
     }
 
     /// Writes the rest and lets the next chunk write, unless writing failed.
@@ -161,11 +234,7 @@ impl ChunkOutput<'_, '_> {
         state.ticket += u64::from(flushed.is_ok());
         drop(state);
         self.output.ticket_changed.notify_all();
-        flushed.map_err(|error| self.unwritable(error))
-    }
-
-    fn unwritable(&self, error: std::io::Error) -> Error {
-        output_error(&self.output.target, "cannot write", error)
+        flushed
     }
 }
 
@@ -219,9 +288,14 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
 
 /// Returns the bytes that an ordered scan takes beyond what the layout has for reading.
 pub(crate) fn beyond_scan_bytes(layout: &Layout) -> u64 {
-    let pieces = 2 * layout.scan.workers as u64 + 1;
-    (pieces * ChunkRules::buffer_bytes(layout.scan.chunk_bytes) + layout.scan.long_line_bytes)
-        .saturating_sub(layout.scan.bytes())
+    let (workers, chunk) = (layout.scan.workers as u64, layout.scan.chunk_bytes);
+    let chunks = (workers + 1) * ChunkRules::buffer_bytes(chunk) + workers * text_bytes(chunk);
+    (chunks + layout.scan.long_line_bytes).saturating_sub(layout.scan.bytes())
+}
+
+/// Returns the memory for what is written about a chunk, in bytes, and for the ends of its lines.
+fn text_bytes(chunk_bytes: u64) -> u64 {
+    chunk_bytes + chunk_bytes * size_of::<usize>() as u64 / BYTES_OF_A_LINE as u64
 }
 
 /// Runs a worker thread: reads a chunk, works on it while others do the same with theirs, and writes when its ticket
@@ -235,8 +309,10 @@ fn work(
 ) -> Result<()> {
     let budget = &state.run.budget;
     let mut buffer = Buffer::new(budget, "chunk buffers", reading.buffer_bytes())?;
-    let _for_text = budget.reserve("answers", reading.chunk_bytes())?;
-    let mut text = Vec::with_capacity(reading.chunk_bytes() as usize);
+    let bytes = reading.chunk_bytes() as usize;
+    let _for_text = budget.reserve("answers", text_bytes(reading.chunk_bytes()))?;
+    let mut text = Vec::with_capacity(bytes);
+    let mut ends = Vec::with_capacity(bytes / BYTES_OF_A_LINE);
     let mut scratch = Scratch::default();
     state.failure.check()?;
     while let Some((number, cut)) = reading.next(buffer)? {
@@ -246,6 +322,7 @@ fn work(
             failure: state.failure,
             number,
             text: &mut text,
+            ends: &mut ends,
         };
         let mut writing = ChunkWriting {
             worker: &mut worker,
@@ -265,6 +342,8 @@ struct ChunkWriting<'a, 'w, 'k, W> {
 }
 
 impl<W: OrderedWorker> Worker for ChunkWriting<'_, '_, '_, W> {
+    const NEEDS_HASHES: bool = W::NEEDS_HASHES;
+
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         self.worker.work(batch, &mut self.output)
     }

@@ -7,6 +7,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::answer::KeptLines;
 use crate::batch::{Batch, Keyed, Ordinals, Scratch, for_each_batch};
 use crate::error::{Error, Result};
 use crate::input::keying::{Keying, Taken};
@@ -17,7 +18,7 @@ use crate::reading::chunk::{Chunk, Cut, Pooled};
 use crate::reading::failure::LocatedFailure;
 use crate::record::Bad;
 use crate::run::{Phase, Run};
-use crate::selection::MOST_ORDERED_BYTES;
+use crate::selection::{CELL_BYTES, MOST_ORDERED_BYTES};
 use crate::set::ipv4;
 use crate::size::display_bytes;
 use crate::sys::failpoint::fail_point;
@@ -30,6 +31,9 @@ const OR_COMMENT: &str = "if lines that begin with # are comments, pass over the
 /// The work and the state of one worker of a scan: made on the worker's thread, used there alone, and dropped there.
 /// What workers share is borrowed by the closure that makes them.
 pub(crate) trait Worker {
+    /// True if it goes by the hashes of lines.
+    const NEEDS_HASHES: bool = true;
+
     /// Works on a batch of lines. The batch borrows the chunk: nothing of it may be kept.
     fn work(&mut self, batch: Batch<'_>) -> Result<()>;
 
@@ -198,9 +202,28 @@ impl<'a> ScanState<'a> {
                 "leave out `Order::Input`",
             ));
         }
-        Ok(Ordinals::ByAddress {
-            address: bytes.as_ptr() as usize,
-            ordinal: first + chunk.position(),
+        let (Some(kept), Some(parts)) = (&self.run.kept, self.input.parts()) else {
+            return Ok(Ordinals::ByAddress {
+                address: bytes.as_ptr() as usize,
+                ordinal: first + chunk.position(),
+            });
+        };
+        let in_file = chunk.offset - parts.range(chunk.part).start;
+        let ordinal = first + chunk.position() - in_file;
+        if chunk.is_pooled {
+            make_room(
+                kept,
+                ordinal,
+                in_file,
+                bytes,
+                self.run.options.format.terminator,
+            )?;
+        }
+        Ok(Ordinals::ByCell {
+            address: (bytes.as_ptr() as usize).wrapping_sub(in_file as usize),
+            ordinal,
+            cell: u64::MAX,
+            next: 0,
         })
     }
 
@@ -297,11 +320,11 @@ impl<'a> ScanState<'a> {
     ///
     /// # Errors
     /// What `worker` returns; [`Error::NotAnAddress`] where lines must be addresses; the run's interrupt.
-    pub(super) fn work(
+    pub(super) fn work<W: Worker>(
         &self,
         chunk: &Chunk,
         scratch: &mut Scratch,
-        worker: &mut impl Worker,
+        worker: &mut W,
     ) -> Result<()> {
         fail_point!("work");
         self.run.interrupt().check()?;
@@ -321,7 +344,8 @@ impl<'a> ScanState<'a> {
             is_key: (self.run.is_ipv4() && keying.skips_bad()).then_some(is_address),
             on_bad: &on_bad,
         });
-        let count = for_each_batch(lines, ordinals, keyed, &self.run.hasher, scratch, |batch| {
+        let hasher = W::NEEDS_HASHES.then_some(&self.run.hasher);
+        let count = for_each_batch(lines, ordinals, keyed, hasher, scratch, |batch| {
             if self.run.is_ipv4() {
                 self.check_addresses(batch, chunk)?;
             }
@@ -332,6 +356,30 @@ impl<'a> ScanState<'a> {
         self.phase.advance(bytes.len() as u64, count);
         Ok(())
     }
+}
+
+/// Makes room for each line that begins in `bytes`, which are whole lines and begin at `in_file` of the file whose
+/// first cell is at `ordinal`.
+fn make_room(
+    kept: &KeptLines,
+    ordinal: u64,
+    in_file: u64,
+    bytes: &[u8],
+    terminator: u8,
+) -> Result<()> {
+    let end = in_file + bytes.len() as u64;
+    let first = in_file / CELL_BYTES;
+    (first..end.div_ceil(CELL_BYTES)).try_for_each(|cell| {
+        // A line begins where the byte before is a terminator, and at the start.
+        let before = |at: u64| (at.min(end - 1) - in_file) as usize;
+        let from = before((cell * CELL_BYTES).max(in_file + 1) - 1);
+        let to = before((cell + 1) * CELL_BYTES - 1);
+        let starts = memchr::memchr_iter(terminator, &bytes[from..to]).count() as u64;
+        kept.make_room(
+            ordinal + cell * CELL_BYTES,
+            starts + u64::from(cell == first),
+        )
+    })
 }
 
 /// Returns true if a key is an IPv4 address.

@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use crate::input::Input;
 use crate::plan::costs::{Costs, FilterPlan, ManyFiles, Rejected};
 use crate::plan::layout::Layout;
 use crate::plan::ordering::OrderPlan;
@@ -129,6 +130,17 @@ impl Plan {
             answer: self.ordering.map_or(0, |ordering| ordering.answer_bytes),
         };
         phases(steps, &bytes)
+    }
+
+    /// Returns true if the answer is put in order by reading inputs once more.
+    pub(crate) fn reads_again(&self) -> bool {
+        !self.sized.read_again.is_empty()
+    }
+
+    /// Lists those of `inputs`, which are in the plan's order, that are read once more, in the order of the answer.
+    pub(crate) fn inputs_again<'i>(&self, inputs: &'i [Input]) -> Vec<&'i Input> {
+        let again = self.sized.read_again.iter();
+        again.map(|&at| &inputs[at as usize]).collect()
     }
 
     /// Returns true if blocks of buckets are expected to be written; what is written for the order of the answer does

@@ -72,6 +72,7 @@ pub enum SetEstimate {
 }
 
 /// Everything that a plan depends on.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone)]
 pub struct Job {
     /// The inputs, in the caller's order, a file that was given twice once.
@@ -112,6 +113,9 @@ pub struct Job {
     pub any_lines: Option<u64>,
     /// True if every full block is written to disk, also where memory has room for it.
     pub always_spill: bool,
+    /// True if the answer may be put in the order of the input by reading plain files once more, as far as is known:
+    /// lines do not go on between quotes, and no attempt had less room than its lines needed.
+    pub can_read_again: bool,
     /// The trust in the estimate of the smallest input's set.
     pub set_estimate: SetEstimate,
 }

@@ -177,7 +177,11 @@ impl Layout {
     /// says that the run cannot be planned again when a line is too long: long lines get an eighth of the memory at
     /// once. Others get a 128th, and more in a second plan if they need more.
     pub(crate) fn for_scan(job: &Job, plans_once: bool) -> Self {
-        let order_bytes = order_bytes(job);
+        Self::for_scan_beside(job, plans_once, order_bytes(job))
+    }
+
+    /// Works as [`Layout::for_scan`], with so many bytes that put the answer in order.
+    pub(crate) fn for_scan_beside(job: &Job, plans_once: bool, order_bytes: u64) -> Self {
         let decoding = DecodingPlan::of(job);
         let base_bytes = job.base_bytes + order_bytes + decoding.all_bytes();
         let usable_bytes = job.memory_bytes.saturating_sub(base_bytes);
@@ -318,9 +322,9 @@ pub(super) fn most_in_bucket(job: &Job, buckets: u32) -> u64 {
     (mean.saturating_add(mean / 4)).saturating_add(PAGE) & !(PAGE - 1)
 }
 
-/// Returns the memory that puts the answer in order, in bytes: as large a part of the memory as that of a large
+/// Returns the memory that sorts the answer, in bytes: as large a part of the memory as that of a large
 /// filter, so that runs are few. What does not fit is written.
-fn order_bytes(job: &Job) -> u64 {
+pub(super) fn order_bytes(job: &Job) -> u64 {
     let usable = job.memory_bytes.saturating_sub(job.base_bytes);
     match job.selection.order {
         Order::Any => 0,

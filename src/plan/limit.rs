@@ -60,7 +60,7 @@ impl Layout {
         // So does what puts the answer in order.
         let usable = match self.order_bytes {
             0 => usable,
-            _ => usable.saturating_add(usable / (ORDER_SHARE - 1) + PAGE),
+            bytes => usable.saturating_add((usable / (ORDER_SHARE - 1)).max(bytes) + PAGE),
         };
         let of_threads = |memory_bytes| threads_bytes(self.threads, memory_bytes);
         let fixed = beside.saturating_sub(of_threads(self.memory_bytes));

@@ -49,6 +49,7 @@ pub(crate) mod layout;
 mod limit;
 mod ordering;
 mod phases;
+mod reading_again;
 mod refusal;
 mod request;
 pub(crate) mod revision;
@@ -116,6 +117,7 @@ pub use strategy::Strategy;
 ///     common_share: None,
 ///     any_lines: None,
 ///     always_spill: false,
+///     can_read_again: true,
 ///     set_estimate: Default::default(),
 /// };
 /// assert_eq!(plan(&job(Some(0.05)))?.strategy(), Strategy::Bloom);

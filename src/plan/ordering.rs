@@ -5,20 +5,16 @@
 //!
 //! *Formulas.* With the order of the input, what is spilled grows by 8 bytes for each line whose ordinal is kept. The
 //! answer, with about 12 bytes a line besides its own, is written and read once if it does not fit its part of the
-//! memory. The alternative, reading the first input again and asking the complete answer about each of its lines, moves
-//! all of that input again, and the answer must fit in memory: ordinals move less unless lines are shorter than they.
+//! memory; or inputs are read once more instead ([`reading_again`](crate::plan::reading_again)).
 
 use serde::Serialize;
 
 use crate::batch::ORDINAL_BYTES;
-use crate::plan::job::DataSize;
 use crate::plan::layout::Layout;
+use crate::plan::reading_again::{answer_bytes, spilled_bytes};
 use crate::plan::sizes::SizedJob;
 use crate::plan::{Costs, Strategy};
 use crate::selection::Order;
-
-/// The bytes kept of each line of the answer besides its own: rank and offset in memory, or lengths and ordinal.
-const ENTRY_BYTES: u64 = 12;
 
 /// The way in which the answer is put in order, and what that costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -33,6 +29,8 @@ pub struct OrderPlan {
     pub spilled_bytes: u64,
     /// Bytes of ordinals that are spilled with the lines: `input` only.
     pub ordinal_bytes: u64,
+    /// Bytes of inputs that are read once more, where the answer is not sorted: `input` only.
+    pub read_again_bytes: u64,
 }
 
 /// Adds what the order of the answer costs to `costs`, those of a design in this layout. `None` if no
@@ -42,12 +40,12 @@ pub(super) fn order(sized: &SizedJob, layout: &Layout, costs: &mut Costs) -> Opt
     if order == Order::Any {
         return None;
     }
-    let answer = answer(sized);
-    let answer_bytes = answer.bytes + answer.lines.saturating_mul(ENTRY_BYTES);
-    let spilled_bytes = if answer_bytes > layout.order_bytes || sized.job.always_spill {
-        answer_bytes
-    } else {
-        0
+    let answer_bytes = answer_bytes(sized.sizes.answer(sized.rule()));
+    let again = &sized.read_again;
+    let read_again_bytes = again.iter().map(|&at| sized.read[at as usize].bytes).sum();
+    let spilled_bytes = match again.len() {
+        0 => spilled_bytes(answer_bytes, layout.order_bytes, &sized.job),
+        _ => 0,
     };
     let ordinal_bytes = ordinal_bytes(sized, costs.bytes_written);
     let more = spilled_bytes.saturating_add(ordinal_bytes);
@@ -68,6 +66,7 @@ pub(super) fn order(sized: &SizedJob, layout: &Layout, costs: &mut Costs) -> Opt
         memory_bytes: layout.order_bytes,
         spilled_bytes,
         ordinal_bytes,
+        read_again_bytes,
     })
 }
 
@@ -79,17 +78,4 @@ fn ordinal_bytes(sized: &SizedJob, spilled: u64) -> u64 {
         .fold(0u64, |lines, (_, size)| lines.saturating_add(size.lines));
     let share = with_ordinals as f64 / sized.sizes.total.bytes.max(1) as f64;
     (spilled as f64 * share * ORDINAL_BYTES as f64) as u64
-}
-
-/// Estimates the answer, as far as it can be known before the run.
-fn answer(sized: &SizedJob) -> DataSize {
-    let sizes = &sized.sizes;
-    if sized.rule().in_first() {
-        sizes.build.part(1.0 - sizes.common_share)
-    } else if sized.rule().needs_all() {
-        sizes.build.part(sizes.common_share)
-    } else {
-        // What several inputs have is written once, or not at all: an upper bound.
-        sizes.total
-    }
 }

@@ -6,7 +6,9 @@
 use crate::error::Result;
 use crate::input::sample::distinct_lines::Distinct;
 use crate::plan::job::{DataSize, Job, extents, read_extents};
-use crate::plan::layout::Layout;
+use crate::plan::layout::{Layout, order_bytes};
+use crate::plan::reading_again::ReadingAgain;
+use crate::plan::steps::{At, List, Step};
 use crate::plan::{ASSUMED_COMMON, Strategy};
 use crate::selection::{Rule, SideReading, Sides};
 
@@ -36,6 +38,9 @@ pub(crate) struct SizedJob {
     pub(super) sizes: Sizes,
     /// The layout for scanning.
     pub(super) scan: Layout,
+    /// The inputs whose lines are written in a last reading of them, in the order of their sides: none where no
+    /// order is asked for, or the answer is sorted.
+    pub(super) read_again: Vec<At>,
 }
 
 impl SizedJob {
@@ -54,9 +59,21 @@ impl SizedJob {
         let read = in_order(read_extents(&job));
         let distinct = distinct(&job, &order, &kept);
         let sides = sides(&job, rule, &order);
+        let sizes = Sizes::new(&job, &sides, &kept, &distinct);
+        let again = ReadingAgain::of(
+            &job,
+            sides.rule(),
+            sizes.answer(sides.rule()),
+            &order,
+            &read,
+        );
+        let order_bytes = again
+            .as_ref()
+            .map_or(order_bytes(&job), |it| it.memory_bytes);
         Ok(Self {
-            sizes: Sizes::new(&job, &sides, &kept, &distinct),
-            scan: Layout::for_scan(&job, plans_once(&job, sides.rule())),
+            sizes,
+            scan: Layout::for_scan_beside(&job, plans_once(&job, sides.rule()), order_bytes),
+            read_again: again.map_or_else(Vec::new, |it| it.inputs),
             job,
             order,
             sides,
@@ -69,6 +86,16 @@ impl SizedJob {
     /// Returns what the caller wants of the lines.
     pub(crate) fn rule(&self) -> &Rule {
         self.sides.rule()
+    }
+
+    /// Lists the steps of a list, to the last that puts the answer in order.
+    pub(crate) fn steps(&self, list: List) -> Vec<Step> {
+        let mut steps = list.steps(self.order.len(), &self.sides);
+        if !self.read_again.is_empty() {
+            steps.retain(|step| *step != Step::Order);
+            steps.extend(self.read_again.iter().map(|&at| Step::Rewrite { at }));
+        }
+        steps
     }
 
     /// Numbers the inputs as the caller does, from 1: a file that was given twice by the first time.
@@ -173,6 +200,18 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
+    /// Estimates the answer, as far as it can be known before the run.
+    pub(super) fn answer(&self, rule: &Rule) -> DataSize {
+        if rule.in_first() {
+            self.build.part(1.0 - self.common_share)
+        } else if rule.needs_all() {
+            self.build.part(self.common_share)
+        } else {
+            // What several inputs have is written once, or not at all: an upper bound.
+            self.total
+        }
+    }
+
     fn new(job: &Job, sides: &Sides, kept: &[DataSize], distinct: &[Distinct]) -> Self {
         let (rule, others) = (sides.rule(), kept.len().saturating_sub(1));
         let building = rule.building_sides().min(kept.len());

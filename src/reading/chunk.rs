@@ -32,7 +32,7 @@ pub(crate) struct Chunk {
     /// The start of the piece in its file, as [`crate::input::pieces`] says; 0 where the file is read from its start.
     pub(super) piece_start: u64,
     /// The start of the first line in that piece, or else in the file or stream, in bytes.
-    pub(super) offset: u64,
+    pub(crate) offset: u64,
     /// True if the buffer goes back to the pool; else it was made for one long line.
     pub(crate) is_pooled: bool,
 }

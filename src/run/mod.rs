@@ -13,11 +13,13 @@ pub(crate) mod feasibility;
 pub(crate) mod listing;
 pub(crate) mod survey;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::answer::KeptLines;
 use crate::error::Result;
 use crate::hash::LineHasher;
 use crate::input::Input;
@@ -47,6 +49,8 @@ pub(crate) struct Run<'o> {
     pub(crate) decoding: MemoryBudget,
     /// One key for all passes: filters and buckets of a run are made of the same hashes.
     pub(crate) hasher: LineHasher,
+    /// The lines of the answer, where it is read once more from the inputs: scans number lines for it.
+    pub(crate) kept: Option<Arc<KeptLines>>,
     /// The threads `work-N` that a pass may start.
     pub(crate) workers: Workers,
     /// A random number by which the spill blocks of this run differ from those of any other.
@@ -90,6 +94,7 @@ impl<'o> Run<'o> {
                 layout.memory_bytes - layout.decoding.bytes,
             ),
             hasher,
+            kept: None,
             workers: Workers::new(layout.scan.workers),
             // Any value that another run is unlikely to have will do: it tells blocks apart that a reader finds
             // in the wrong file, and guards against nothing else.

@@ -99,6 +99,7 @@ pub(super) fn job_of_shapes(
         common_share: None,
         any_lines: None,
         always_spill: options.always_spill,
+        can_read_again: options.line_format().quoted.is_none(),
         set_estimate: SetEstimate::Trust,
     }
 }

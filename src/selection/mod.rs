@@ -35,7 +35,9 @@ pub(crate) use line_state::{LineState, StateLayout};
 use marks::LARGEST_MARK;
 pub(crate) use marks::{EXCLUDED, MOST_COUNTED_SIDES, Marks};
 pub use order::Order;
-pub(crate) use order::{MOST_ORDERED_BYTES, NO_ORDINAL, first_ordinal};
+pub(crate) use order::{
+    CELL_BYTES, LAST_OF_CELL, MOST_ORDERED_BYTES, NO_ORDINAL, first_ordinal, side_and_offset,
+};
 pub(crate) use rule::Rule;
 pub(crate) use sides::{SideReading, Sides};
 pub(crate) use tally::Tally;

@@ -6,6 +6,9 @@
 //! ```text
 //! ordinal   │ side, from 1: 16 │ byte of the side where the line begins: 48 │
 //! ```
+//!
+//! Where the answer is read once more from the inputs, lines are numbered in cells instead, which the table of
+//! [`KeptLines`](crate::answer::KeptLines) shows: from the byte where the cell begins.
 
 use serde::Serialize;
 
@@ -43,6 +46,17 @@ pub(crate) const NO_ORDINAL: u64 = u64::MAX;
 /// Returns the ordinal of the first byte of a side (from 1).
 pub(crate) fn first_ordinal(side: u32) -> u64 {
     u64::from(side) << OFFSET_BITS
+}
+
+/// Bytes of a file that are numbered together where the answer is read once more: no chunk of a file is smaller.
+pub(crate) const CELL_BYTES: u64 = 64 << 10;
+/// The number in its cell of a line that goes on beyond it.
+pub(crate) const LAST_OF_CELL: u64 = CELL_BYTES - 1;
+
+/// Divides an ordinal into the number of the side and what comes after it.
+pub(crate) fn side_and_offset(ordinal: u64) -> (usize, u64) {
+    let offset = ordinal & (MOST_ORDERED_BYTES - 1);
+    ((ordinal >> OFFSET_BITS) as usize, offset)
 }
 
 /// Bytes that one side may have where the order of the input is kept.

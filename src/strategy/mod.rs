@@ -35,6 +35,7 @@ mod survivor_filter;
 use crate::answer::Collector;
 use crate::error::Result;
 use crate::input::Input;
+use crate::pass::rewrite::rewrite;
 use crate::plan::Plan;
 use crate::plan::steps::{Lives, Step};
 use crate::run::Run;
@@ -71,7 +72,7 @@ pub(crate) fn execute(
                 }
             }
             // With all other memory free, when the state is dropped.
-            Step::Order => {}
+            Step::Order | Step::Rewrite { .. } => break,
             step => state.perform(run, step, &out)?,
         }
         state.settle(&lives, steps, done)?;
@@ -80,7 +81,7 @@ pub(crate) fn execute(
     state.note_statistics(run, &out);
     drop(state);
     if !out.is_sorting() {
-        return Ok(());
+        return rewrite(run, &plan.inputs_again(inputs), &out);
     }
     let phase = run.phase("order", Some(out.bytes_to_order(&run.budget)));
     out.finish(&run.budget, |bytes, lines| phase.advance(bytes, lines))

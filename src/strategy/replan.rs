@@ -93,7 +93,7 @@ impl StepState<'_> {
                 self.slots.held.clear();
                 run.set_layout(revision.layout)?;
                 let list = List::Partition { feeds: false };
-                let tail = list.steps(self.inputs.len(), &self.plan.sized.sides);
+                let tail = self.plan.sized.steps(list);
                 let joined = self.inputs.iter().filter_map(Input::likely_bytes).sum();
                 self.announce(run, &tail, joined);
                 Ok(Some(tail))
@@ -159,7 +159,7 @@ impl StepState<'_> {
             return None;
         }
         self.accuracy.stats = None;
-        let tail = List::Set.steps(self.inputs.len(), &self.plan.sized.sides);
+        let tail = self.plan.sized.steps(List::Set);
         self.announce(run, &tail, 0);
         Some(tail)
     }

@@ -127,7 +127,7 @@ impl<'a> StepState<'a> {
                 tell(run, &self.inputs[at as usize], &set, has, repeats, out)
             }
             Step::Join { is_distinct } => self.join(run, is_distinct, out),
-            Step::Order | Step::Replan(_) => Ok(()),
+            Step::Order | Step::Rewrite { .. } | Step::Replan(_) => Ok(()),
         }
     }
 

@@ -107,7 +107,8 @@ const OTHERS: [Way; 4] = [
     (Selection::symmetric_difference(), Strategy::Sieve, 3),
 ];
 
-/// The requests whose answer is altered: its lines are in order, and were written before they are merged.
+/// The requests whose answer is altered: its lines are in order, and were written before they are merged. Of counted
+/// lines no answer is read once more from the inputs.
 const IN_ORDER: [Way; 3] = [
     (
         Selection::union().ordered(Order::Sorted),
@@ -115,7 +116,7 @@ const IN_ORDER: [Way; 3] = [
         3,
     ),
     (
-        Selection::difference().ordered(Order::Input),
+        Selection::difference().with_all().ordered(Order::Input),
         Strategy::Sieve,
         3,
     ),

@@ -157,7 +157,7 @@ fn files_of(sandbox: &Sandbox, lines: u32) -> [PathBuf; 2] {
 type Way = (Selection, Strategy);
 
 /// Every operation, with repeats and in order, by the strategies that answer it differently.
-const WAYS: [Way; 12] = [
+const WAYS: [Way; 13] = [
     (Selection::intersection(), Strategy::Memory),
     (Selection::intersection(), Strategy::Partition),
     (Selection::intersection(), Strategy::Sieve),
@@ -179,7 +179,18 @@ const WAYS: [Way; 12] = [
         Selection::difference().with_repeats().ordered(Order::Input),
         Strategy::Memory,
     ),
+    (
+        Selection::difference().with_all().ordered(Order::Input),
+        Strategy::Memory,
+    ),
 ];
+
+/// Returns true if one of these ways sorts the answer: in the order of the input it is that of counted lines, and any
+/// other is read once more from the files.
+fn is_sorted(selection: Selection) -> bool {
+    let counted = Selection::difference().with_all().ordered(Order::Input);
+    selection.ordered(Order::Sorted) == selection || selection == counted
+}
 
 /// The names of the phases of a run, in order.
 fn phases(selection: Selection, files: &[PathBuf], options: &Options) -> Vec<String> {
@@ -550,11 +561,10 @@ pub(crate) fn spill_files(temp: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The ways that put something on disk: lines in buckets, or an answer that is put in order.
+/// The ways that put something on disk: lines in buckets, or an answer that is sorted.
 fn spilling_ways() -> impl Iterator<Item = Way> {
-    let spills = |&(selection, strategy): &Way| {
-        strategy != Strategy::Memory || selection.ordered(Order::Any) != selection
-    };
+    let spills =
+        |&(selection, strategy): &Way| strategy != Strategy::Memory || is_sorted(selection);
     WAYS.into_iter().filter(spills)
 }
 
@@ -578,8 +588,11 @@ fn damaged(
             ..sandbox.options()
         };
         let temp = sandbox.temp();
-        let is_ordered = selection.ordered(Order::Any) != selection;
-        let phase = if is_ordered { "order" } else { "join" };
+        let phase = if is_sorted(selection) {
+            "order"
+        } else {
+            "join"
+        };
         let act = move || {
             let files = spill_files(&temp);
             assert!(!files.is_empty(), "nothing was spilled");

@@ -17,6 +17,7 @@ mod filter_files; // filters kept in files: what comes back, and what of foreign
 mod filter_models; // filters that forget or count, against multisets and sets
 mod filter_sizes; // filters of more than 2^35 bits: arithmetic, and real ones that are mostly untouched
 mod filters; // kept filters: nothing forgotten, rates, merging, what is new
+mod in_order; // answers that are read once more from the inputs, against sorted ones
 mod inputs; // what an input can be: orders, links, FIFOs, files that mislead the sample
 mod keyed; // records with keys: every syntax and operation gives the oracle's records
 mod layers; // imports between the rooms of src

@@ -218,12 +218,17 @@ fn describe_steps(plan: &Plan) -> Vec<String> {
 
 /// Writes the line about the order of the answer.
 fn describe_order(ordering: &OrderPlan) -> String {
-    let answer = format!(
-        "  order {}: a result of {}, sorted in {} of memory",
-        ordering.order,
-        numbers::bytes(ordering.answer_bytes),
-        numbers::bytes(ordering.memory_bytes)
-    );
+    let (order, memory) = (ordering.order, numbers::bytes(ordering.memory_bytes));
+    let answer = match ordering.read_again_bytes {
+        0 => format!(
+            "  order {order}: a result of {}, sorted in {memory} of memory",
+            numbers::bytes(ordering.answer_bytes)
+        ),
+        bytes => format!(
+            "  order {order}: {} are read once more instead of sorting the result; {memory} of memory mark its lines",
+            numbers::bytes(bytes)
+        ),
+    };
     let spilled = match ordering.spilled_bytes {
         0 => String::new(),
         bytes => format!(" and {} of temporary disk", numbers::bytes(bytes)),

@@ -217,7 +217,8 @@ pub(crate) struct OrderArguments {
     /// Write the lines in this order
     ///
     /// Ordering takes extra time and an eighth of the memory limit (at most 1 GiB). A result larger than that is sorted
-    /// on temporary disk. The inputs are never sorted. With `input`, each line on temporary disk takes 8 bytes more.
+    /// on temporary disk. The inputs are never sorted. With `input`, each line on temporary disk takes 8 bytes more;
+    /// instead of sorting a large result, outset reads plain files once more where that moves fewer bytes.
     #[arg(long, value_name = "ORDER", default_value = "any")]
     order: OrderName,
 

@@ -103,7 +103,7 @@ impl Design {
                 most_wrong_lines: None,
                 expected_precision: None,
             },
-            steps: list.steps(sized.order.len(), &sized.sides),
+            steps: sized.steps(list),
             layout,
             second_filter: None,
             joined_bytes: 0,

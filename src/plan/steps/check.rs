@@ -21,7 +21,8 @@ fn may_write(step: &Step) -> bool {
         | Step::Ask { .. }
         | Step::Tell { .. }
         | Step::Join { .. }
-        | Step::Order => true,
+        | Step::Order
+        | Step::Rewrite { .. } => true,
         Step::Refilter { .. } | Step::Build { .. } | Step::Collect { .. } | Step::Replan(_) => {
             false
         }
@@ -127,6 +128,11 @@ fn check(name: &str, steps: &[Step], held: &[Slot], inputs: usize) {
         done.check_order(step, &step_name);
         let rest = &steps[number + 1..];
         assert!(*step != Step::Order || rest.is_empty(), "{step_name}");
+        let is_rewrite = |step: &Step| matches!(step, Step::Rewrite { .. });
+        assert!(
+            !is_rewrite(step) || rest.iter().all(is_rewrite),
+            "{step_name}"
+        );
         done.alive.retain(|&slot| !lives.is_over(slot, number + 1));
     }
     assert_eq!(done.has_joined, !done.spilled.is_empty(), "{name}");

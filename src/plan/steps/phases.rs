@@ -62,6 +62,7 @@ pub(crate) fn verb(step: &Step) -> Option<&'static str> {
         | Step::Tell { .. } => Some("probe"),
         Step::Join { .. } => Some("join"),
         Step::Order => Some("order"),
+        Step::Rewrite { .. } => Some("write"),
         Step::Write | Step::Replan(_) => None,
     }
 }

@@ -97,8 +97,10 @@ pub(crate) enum Step {
         /// True if it is of one input, and only removes repeats.
         is_distinct: bool,
     },
-    /// Puts the answer in order.
+    /// Sorts the answer.
     Order,
+    /// Reads an input once more, in order, and writes those of its lines that are in the answer.
+    Rewrite { at: At },
     /// Decides how the run goes on, by what the steps before have shown.
     Replan(Question),
 }
@@ -159,7 +161,8 @@ impl Step {
             | Self::LookUp { at, .. }
             | Self::Ask { at, .. }
             | Self::Collect { at, .. }
-            | Self::Tell { at, .. } => Some(at),
+            | Self::Tell { at, .. }
+            | Self::Rewrite { at } => Some(at),
             Self::Refilter { .. }
             | Self::Write
             | Self::Join { .. }

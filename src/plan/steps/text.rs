@@ -124,6 +124,12 @@ impl Telling<'_> {
                 "remove repeats from the buckets, and write the answer".into()
             }
             Step::Order => "put the answer in order".into(),
+            Step::Rewrite { at } => {
+                format!(
+                    "read {} once more, and write its lines of the answer",
+                    self.name(at)
+                )
+            }
             Step::Replan(question) => self.question_text(question),
         }
     }

@@ -82,6 +82,11 @@ impl Rule {
         }
     }
 
+    /// Returns true if all that is written of a line is the line itself, once for each place where it stands.
+    pub(crate) fn writes_lines_alone(&self) -> bool {
+        self.selection.label == Label::None && !self.selection.is_counted()
+    }
+
     /// Returns true if it matters where the lines of the side with this number (from 1) stand.
     pub(crate) fn keeps_ordinals_of(&self, number: u32) -> bool {
         self.kept().has_ordinal && self.writes_lines_of(number)

@@ -1,0 +1,163 @@
+//! Answers in the order of the input: those that a last reading of the inputs writes are those that a sort gives.
+
+use std::path::PathBuf;
+
+use outset::{Files, Label, Options, Order, Reader, Selection, Source, Stats, Strategy, select};
+
+use crate::util::{MIB, Sandbox, beside_others};
+
+/// Options with memory beside that of other tests.
+fn roomy(sandbox: &Sandbox) -> Options {
+    Options {
+        memory_bytes: Some(1024 * MIB),
+        ..sandbox.options()
+    }
+}
+
+/// Selects from these sides; returns the lines, without what stands up to a tab, and the statistics.
+fn lines(sides: &[Source], selection: Selection, options: &Options) -> (Vec<Vec<u8>>, Stats) {
+    let mut lines = Vec::new();
+    let mut sink = |line: &[u8]| {
+        let start = memchr::memchr(b'\t', line).map_or(0, |tab| tab + 1);
+        lines.push(line[start..].to_vec());
+        Ok(())
+    };
+    let stats = select(sides, selection, options, &mut sink).unwrap();
+    (lines, stats)
+}
+
+/// Returns true if a run has a phase whose name begins so.
+fn has_phase(stats: &Stats, name: &str) -> bool {
+    stats
+        .phases
+        .iter()
+        .any(|phase| phase.name.starts_with(name))
+}
+
+/// Three files, with repeats, long lines, short ones, no end, and what is in several at different places.
+fn files(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let text = |count: usize, step: usize, offset: usize| -> Vec<u8> {
+        let line = |i: usize| {
+            let number = i * step % count + offset;
+            let mut line = format!("{number:0>width$}\n", width = number * 7919 % 90).into_bytes();
+            if number % 5000 == 77 {
+                line.splice(0..0, b"long".repeat(number * 16));
+            }
+            line
+        };
+        (0..count).chain(0..count / 9).flat_map(line).collect()
+    };
+    let (mut a, b, mut c) = (text(9001, 7, 0), text(8000, 11, 4000), text(7000, 13, 9000));
+    // Longer than any chunk, and empty lines.
+    a.splice(0..0, [&b"y".repeat(1_300_000)[..], b"\n\n\n"].concat());
+    c.extend([b"\n".repeat(100_000), b"y".repeat(1_300_000)].concat());
+    sandbox.files(&[a, b, c, vec![]])
+}
+
+fn selections() -> [Selection; 5] {
+    [
+        Selection::union(),
+        Selection::difference(),
+        Selection::symmetric_difference(),
+        Selection::at_least(2),
+        Selection::at_most(2),
+    ]
+}
+
+#[test]
+fn l10_an_answer_that_is_read_once_more_is_what_a_sort_gives() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    let paths = files(&sandbox);
+    let one = |index: usize| Source::from(&paths[index]);
+    let many = |indexes: &[usize]| {
+        let paths: Vec<_> = indexes.iter().map(|&index| paths[index].clone()).collect();
+        Source::from(Files::new("many", paths))
+    };
+    let sides = [
+        vec![one(0), one(1)],
+        vec![one(2), one(0), one(1)],
+        vec![one(1), one(0), one(0)],
+        vec![many(&[3, 0, 3, 2, 3]), one(1)],
+    ];
+    let mut read_again = 0;
+    for (number, sides) in sides.iter().enumerate() {
+        for (selection, threads) in selections().into_iter().zip([1, 2, 3].into_iter().cycle()) {
+            for strategy in [Strategy::Memory, Strategy::Partition, Strategy::Sieve] {
+                let options = Options {
+                    strategy: Some(strategy),
+                    threads: Some(threads),
+                    always_spill: true,
+                    ..roomy(&sandbox)
+                };
+                let selection = selection.ordered(Order::Input);
+                let (found, stats) = lines(sides, selection, &options);
+                let what = format!("{number}: {selection:?} by {strategy}");
+                // A line with a label is sorted.
+                let labelled = selection.labelled(Label::SideCount);
+                let (expected, sorted) = lines(sides, labelled, &options);
+                assert!(found == expected, "{what}");
+                assert!(
+                    !expected.is_empty() && has_phase(&sorted, "order"),
+                    "{what}"
+                );
+                let is_read = has_phase(&stats, "write ");
+                assert_ne!(is_read, has_phase(&stats, "order"), "{what}");
+                read_again += usize::from(is_read);
+            }
+        }
+    }
+    assert!(read_again > 50, "{read_again}");
+}
+
+#[test]
+fn l10_repeats_of_the_first_file_come_in_its_order() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    let text = |numbers: std::ops::Range<u32>| -> Vec<u8> {
+        let line = |number: u32| format!("{}\n", number * 7919 % 1000);
+        numbers
+            .flat_map(|number| line(number).into_bytes())
+            .collect()
+    };
+    let (a, b) = (text(0..5000), text(0..300));
+    let paths = sandbox.files(&[a.clone(), b.clone()]);
+    let split = |text: &[u8]| -> Vec<Vec<u8>> {
+        let lines = text.split(|&byte| byte == b'\n');
+        let mut lines: Vec<_> = lines.map(<[u8]>::to_vec).collect();
+        lines.pop();
+        lines
+    };
+    let others = split(&b);
+    let mut expected = split(&a);
+    expected.retain(|line| !others.contains(line));
+    for strategy in [Strategy::Memory, Strategy::Partition, Strategy::Sieve] {
+        let options = Options {
+            strategy: Some(strategy),
+            always_spill: true,
+            ..roomy(&sandbox)
+        };
+        let selection = Selection::difference().with_repeats().ordered(Order::Input);
+        let sides = [Source::from(&paths[0]), Source::from(&paths[1])];
+        let (found, stats) = lines(&sides, selection, &options);
+        assert!(found == expected, "{strategy}");
+        assert!(has_phase(&stats, "write "), "{strategy}");
+    }
+}
+
+#[test]
+fn l10_what_cannot_be_read_by_position_is_sorted() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    let paths = sandbox.files(&[b"b\na\nb\n".to_vec(), b"c\na\n".to_vec()]);
+    let options = Options {
+        always_spill: true,
+        strategy: Some(Strategy::Partition),
+        ..roomy(&sandbox)
+    };
+    let selection = Selection::union().ordered(Order::Input);
+    let stream = Source::from(Reader::new("stream", &b"b\na\nb\n"[..]));
+    let (found, stats) = lines(&[stream, Source::from(&paths[1])], selection, &options);
+    assert_eq!(found, [b"b", b"a", b"c"]);
+    assert!(has_phase(&stats, "order") && !has_phase(&stats, "write "));
+}
