@@ -21,7 +21,7 @@ pub(super) const MOST_BUILT_BYTES: usize = 256 << 10;
 pub(super) enum Value<'r> {
     /// Text, without the escapes.
     Text(Cow<'r, str>),
-    /// Text that [`needs_quotes`], as it stands in quotes: [`write`] would write it in the same way.
+    /// Text that [`needs_quotes`], as it stands in quotes: [`write()`] would write it in the same way.
     Quoted(&'r str),
     /// A number, true or false, as it is written.
     Plain(&'r str),
@@ -133,7 +133,7 @@ fn text(raw: &str) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
     }
 }
 
-/// Returns true if `raw`, a JSON string, is a text that [`needs_quotes`], and what [`write`] would make of it. Long
+/// Returns true if `raw`, a JSON string, is a text that [`needs_quotes`], and what [`write()`] would make of it. Long
 /// texts mostly are: writers of JSON agree on the escapes of line ends, quotes and backslashes.
 fn is_written_so(raw: &[u8]) -> bool {
     let mut needs_quotes = raw.starts_with(br#""\""#);
