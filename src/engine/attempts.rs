@@ -3,6 +3,9 @@
 //! *Owns:* steps 2 to 7 of the list in the head of [`engine`](super). *Invariants:* those of that head. *Cost:* that
 //! of the strategy; a failed attempt costs what it has read.
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use super::opening::with_stored;
 use crate::answer::{Collector, Holding, KEPT_LINES, KeptLines, Sorter, SorterRules};
 use crate::error::{Error, Result};
@@ -21,8 +24,6 @@ use crate::selection::{Order, Rule, Selection, first_ordinal};
 use crate::stats::{InputStats, Stats};
 use crate::strategy::{self, StoredFilters};
 use crate::temp::space::TempSpace;
-use std::sync::Arc;
-use std::time::Instant;
 
 /// The state that all attempts of a run have in common.
 pub(super) struct Engine<'a> {

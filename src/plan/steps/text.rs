@@ -60,6 +60,7 @@ struct Telling<'a> {
 
 impl Telling<'_> {
     fn sentence(&self, step: &Step) -> String {
+        let write = self.write();
         match *step {
             Step::Filter {
                 at, through, seen, ..
@@ -73,9 +74,9 @@ impl Telling<'_> {
                 let fed = feed.filter(|_| self.steps.feeds);
                 let fed = fed.map_or("", |_| ", and feed a filter with them");
                 let refused = if writes_refused {
-                    "; write the others, if lines of one file alone are selected"
+                    format!("; {write} the others, if lines of one file alone are selected")
                 } else {
-                    ""
+                    String::new()
                 };
                 format!("spill {}{fed}{refused}", self.lines(at, through))
             }
@@ -100,13 +101,13 @@ impl Telling<'_> {
                 )
             }
             Step::LookUp { at, .. } => format!(
-                "look up in the set {}, and write those that are selected, as often as they come",
+                "look up in the set {}, and {write} those that are selected, as often as they come",
                 self.lines(at, None)
             ),
-            Step::Write => "write the lines of the set that are selected".into(),
+            Step::Write => format!("{write} the lines of the set that are selected"),
             Step::Ask { at, slot } => {
                 let lets = Lets::Absent;
-                format!("write {}", self.lines(at, Some(Through { slot, lets })))
+                format!("{write} {}", self.lines(at, Some(Through { slot, lets })))
             }
             Step::Collect { at, through, .. } => {
                 let common = through.map_or("", |_| " that the one before has");
@@ -117,20 +118,33 @@ impl Telling<'_> {
             }
             Step::Tell { at, has, .. } => {
                 let has = if has { "has" } else { "does not have" };
-                format!("write the lines of {} that the bitmap {has}", self.name(at))
+                format!(
+                    "{write} the lines of {} that the bitmap {has}",
+                    self.name(at)
+                )
             }
-            Step::Join { is_distinct: false } => "join the buckets, and write the answer".into(),
+            Step::Join { is_distinct: false } => {
+                format!("join the buckets, and {write} the answer")
+            }
             Step::Join { is_distinct: true } => {
-                "remove repeats from the buckets, and write the answer".into()
+                format!("remove repeats from the buckets, and {write} the answer")
             }
-            Step::Order => "put the answer in order".into(),
+            Step::Order => "sort the lines that were noted, and write them".into(),
             Step::Rewrite { at } => {
                 format!(
-                    "read {} once more, and write its lines of the answer",
+                    "read {} once more, and write those of its lines that were noted",
                     self.name(at)
                 )
             }
             Step::Replan(question) => self.question_text(question),
+        }
+    }
+
+    /// Returns the word for what a step does with lines of the answer: with an order, a step at the end writes them.
+    fn write(&self) -> &'static str {
+        match self.steps.list.last() {
+            Some(Step::Order | Step::Rewrite { .. }) => "note",
+            _ => "write",
         }
     }
 

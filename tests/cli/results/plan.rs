@@ -324,8 +324,8 @@ fn l8_a_plan_tells_its_steps_with_the_files_as_they_were_given() {
         (
             "--operation union a b --order sorted --strategy partition",
             &[
-                "3. join the buckets, and write the answer",
-                "4. put the answer in order",
+                "3. join the buckets, and note the answer",
+                "4. sort the lines that were noted, and write them",
             ],
         ),
     ] {
