@@ -129,7 +129,7 @@ impl<'s> Collector<'s> {
     /// has no labels.
     ///
     /// # Errors
-    /// What the sink reports.
+    /// Those of the sink.
     pub(crate) fn header(&self, label: &[u8], header: &[u8]) -> Result<()> {
         self.shared.lock().pass_on(0, 0, |sink| {
             // A mark stays the first in its file.
@@ -162,7 +162,7 @@ impl<'s> Collector<'s> {
     /// [`Sink::block`].
     ///
     /// # Errors
-    /// What the sink reports.
+    /// Those of the sink.
     pub(crate) fn pass_block(&self, block: &[u8], ends: &[usize]) -> Result<()> {
         if ends.is_empty() {
             return Ok(());
@@ -174,7 +174,7 @@ impl<'s> Collector<'s> {
     /// Works as [`Collector::pass_block`], with one line.
     ///
     /// # Errors
-    /// What the sink reports.
+    /// Those of the sink.
     pub(crate) fn pass_line(&self, line: &[u8]) -> Result<()> {
         let mut shared = self.shared.lock();
         shared.pass_on(1, line.len() + 1, |sink| sink.line(line))

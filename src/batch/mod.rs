@@ -196,15 +196,14 @@ fn take_step<'g, 'a>(
 ///
 /// # Errors
 /// The first error of `work`, which gets no more batches then, and of [`Keyed::on_bad`].
-pub(crate) fn for_each_batch<'a, 'h>(
+pub(crate) fn for_each_batch<'a>(
     lines: impl Iterator<Item = &'a [u8]>,
     mut ordinals: Ordinals,
     keyed: Option<Keyed<'_>>,
-    hasher: impl Into<Option<&'h LineHasher>>,
+    hasher: Option<&LineHasher>,
     scratch: &mut Scratch,
     mut work: impl FnMut(Batch<'_>) -> Result<bool>,
 ) -> Result<u64> {
-    let hasher = hasher.into();
     let mut group: Vec<&'a [u8]> = Vec::with_capacity(BATCH);
     let mut taken = Vec::new();
     // Records for whose keys the last batch had no room, and their ordinals.
@@ -286,7 +285,7 @@ mod tests {
         let (mut found, mut sizes) = (Vec::new(), Vec::new());
         let mut scratch = Scratch::default();
         let all = lines.iter().copied();
-        let count = for_each_batch(all, ordinals, None, &hasher, &mut scratch, |batch| {
+        let count = for_each_batch(all, ordinals, None, Some(&hasher), &mut scratch, |batch| {
             assert_eq!(batch.lines, batch.keys);
             sizes.push(batch.lines.len());
             for (index, line) in batch.lines.iter().enumerate() {

@@ -288,7 +288,7 @@ impl ReceiverWorker<'_> {
             BlockRecords(payload),
             Ordinals::None,
             None,
-            &self.run.hasher,
+            Some(&self.run.hasher),
             &mut self.scratch,
             |batch| {
                 to_buckets

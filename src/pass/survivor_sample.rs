@@ -48,11 +48,18 @@ pub(crate) fn sample_survivors(
             on_bad: &leave_out,
         });
         let none = Ordinals::None;
-        sampled += for_each_batch(whole, none, keyed, &run.hasher, &mut scratch, |batch| {
-            prefilter.passing(batch, &mut passing)?;
-            passed.extend(passing.iter().map(|&index| batch.hashes[index as usize]));
-            Ok(true)
-        })?;
+        sampled += for_each_batch(
+            whole,
+            none,
+            keyed,
+            Some(&run.hasher),
+            &mut scratch,
+            |batch| {
+                prefilter.passing(batch, &mut passing)?;
+                passed.extend(passing.iter().map(|&index| batch.hashes[index as usize]));
+                Ok(true)
+            },
+        )?;
         Ok(())
     })?;
     if sampled < LEAST_LINES {

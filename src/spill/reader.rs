@@ -216,13 +216,20 @@ impl ContentReader {
             on_bad: &on_bad,
         });
         let scratch = &mut self.scratch;
-        *read += for_each_batch(lines, ordinals, keyed, &self.hasher, scratch, |batch| {
-            let hashes = batch.hashes.iter();
-            *sum = hashes.fold(*sum, |sum, &hash| sum.wrapping_add(hash));
-            let goes_on = work(batch)?;
-            *is_over = !goes_on;
-            Ok(goes_on)
-        })?;
+        *read += for_each_batch(
+            lines,
+            ordinals,
+            keyed,
+            Some(&self.hasher),
+            scratch,
+            |batch| {
+                let hashes = batch.hashes.iter();
+                *sum = hashes.fold(*sum, |sum, &hash| sum.wrapping_add(hash));
+                let goes_on = work(batch)?;
+                *is_over = !goes_on;
+                Ok(goes_on)
+            },
+        )?;
         Ok(())
     }
 }
