@@ -141,28 +141,23 @@ pub(super) fn columns() -> usize {
     }
 }
 
-/// The line that is drawn on the terminal: its text, empty where there is none. The lock is held while something is
-/// written, so that lines do not run into each other.
+/// The line that is drawn on the terminal. The lock is held while something is written, so that lines do not run into
+/// each other.
 #[derive(Default)]
-struct DrawnLine(Mutex<String>);
+struct DrawnLine(Mutex<()>);
 
 impl DrawnLine {
     /// Draws `text` in the place of what is drawn. It has no line break, and fits the terminal.
-    fn draw(&self, text: String) {
-        let mut drawn = self.0.lock();
+    fn draw(&self, text: &str) {
+        let _written_alone = self.0.lock();
         write_error(&format!("{CLEARED}{text}"));
-        *drawn = text;
     }
 
-    /// Lets `write` print whole lines, and draws the line again below them.
+    /// Lets `write` print whole lines in the place of what is drawn, which comes again below them within [`INTERVAL`].
     fn print_above(&self, write: impl FnOnce()) {
-        let drawn = self.0.lock();
-        if drawn.is_empty() {
-            return write();
-        }
+        let _written_alone = self.0.lock();
         write_error(CLEARED);
         write();
-        write_error(&drawn);
     }
 }
 
@@ -178,11 +173,11 @@ fn write_error(text: &str) {
 fn draw(line: &DrawnLine, end: &End, look: &dyn Fn(LineStyle) -> Option<String>) {
     while !end.is_wanted.load(Ordering::Acquire) {
         if let Some(text) = look(LineStyle::Bar) {
-            line.draw(text);
+            line.draw(&text);
         }
         thread::park_timeout(INTERVAL);
     }
-    line.draw(String::new());
+    line.draw("");
 }
 
 fn print(end: &End, look: &dyn Fn(LineStyle) -> Option<String>) {
