@@ -250,6 +250,36 @@ fn values_of_objects() {
 }
 
 #[test]
+fn a21_a_text_in_quotes_is_the_key_as_it_stands_only_if_nothing_of_it_changes() {
+    let record = r#"{"a":"A\nB ","b":"C\nD"}"#;
+    let of = |keys: Keys| key(&keys, &[], record).unwrap();
+    let plain = keys(Syntax::JsonLines, &["a"]);
+    assert_eq!(of(plain.clone()), r#""A\nB ""#);
+    let folded = Keys {
+        ignores_case: true,
+        ..plain.clone()
+    };
+    assert_eq!(of(folded), r#""a\nb ""#);
+    let trimmed = Keys {
+        trims: true,
+        ..plain.clone()
+    };
+    assert_eq!(of(trimmed), r#""A\nB""#);
+    assert_eq!(
+        of(keys(Syntax::JsonLines, &["b", "a"])),
+        r#"["C\nD","A\nB "]"#
+    );
+    // A copy has a limit.
+    let long = format!(r#"{{"a":"x\n{}"}}"#, "y".repeat(300 << 10));
+    assert_eq!(
+        key(&plain, &[], &long).map(|key| key.len()),
+        Ok((300 << 10) + 5)
+    );
+    let copied = long.replace("x\\n", "\\u0078\\n");
+    assert_eq!(key(&plain, &[], &copied), Err(Bad::LongKey));
+}
+
+#[test]
 fn names_are_looked_up_in_the_header() {
     let path = std::path::Path::new("f.csv");
     let header = |record: &str| HeaderRecord {

@@ -1,12 +1,18 @@
 //! Answers in the order of the input: those that a last reading of the inputs writes are those that a sort gives.
 
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use outset::{
-    BadRecords, Files, Keys, Label, Options, Order, Reader, Selection, Source, Stats, Strategy,
-    Syntax, select,
+    BadRecords, Dialect, Files, Keys, Label, Options, Order, Reader, Selection, Source, Stats,
+    Strategy, Syntax, select,
 };
 
+use crate::faults::{Moment, select_with_fault};
 use crate::util::{MIB, Sandbox, beside_others};
 
 /// Options with memory beside that of other tests.
@@ -167,17 +173,107 @@ fn l10_repeats_of_the_first_file_come_in_its_order() {
 fn l10_what_cannot_be_read_by_position_is_sorted() {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
-    let paths = sandbox.files(&[b"b\na\nb\n".to_vec(), b"c\na\n".to_vec()]);
+    let text = b"b\na\nb\n";
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(text).unwrap();
+    let paths = sandbox.files(&[text.to_vec(), b"c\na\n".to_vec(), packed.finish().unwrap()]);
+    let plain = Options {
+        always_spill: true,
+        strategy: Some(Strategy::Partition),
+        ..roomy(&sandbox)
+    };
+    // Where the lines of a chunk begin depends on its size, if they go on between quotes.
+    let quoted = Options {
+        keys: Some(Keys {
+            syntax: Syntax::Csv(Dialect::new(b',')),
+            fields: vec!["1".parse().unwrap()],
+            ..Keys::default()
+        }),
+        ..plain.clone()
+    };
+    let selection = Selection::union().ordered(Order::Input);
+    let stream = Source::from(Reader::new("stream", &text[..]));
+    let of_file = |index: usize| Source::from(&paths[index]);
+    for (first, options, is_read) in [
+        (stream, &plain, false),
+        (of_file(2), &plain, false),
+        (of_file(0), &quoted, false),
+        (of_file(0), &plain, true),
+    ] {
+        let (found, stats) = lines(&[first, of_file(1)], selection, options);
+        assert_eq!(found, [b"b", b"a", b"c"]);
+        assert_eq!(has_phase(&stats, "order"), !is_read);
+        assert_eq!(has_phase(&stats, "write "), is_read);
+    }
+}
+
+#[test]
+fn l10_a_cell_has_a_bit_for_each_of_its_lines_and_no_other_has_it() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    // Cells of 64 KiB with 65 lines each, one more than a word has bits: the last is kept, the first of the next is
+    // not.
+    let line = |number: usize| {
+        let bytes = if number % 65 == 64 { 1536 } else { 1000 };
+        format!("{number:0>width$}\n", width = bytes - 1).into_bytes()
+    };
+    let a: Vec<u8> = (0..65 * 24).flat_map(line).collect();
+    let b: Vec<u8> = (0..24).flat_map(|cell| line(cell * 65)).collect();
+    assert_eq!(a.len(), 24 << 16);
+    let paths = sandbox.files(&[a, b]);
+    for threads in [1, 3] {
+        let options = Options {
+            threads: Some(threads),
+            always_spill: true,
+            strategy: Some(Strategy::Partition),
+            ..roomy(&sandbox)
+        };
+        let sides = [Source::from(&paths[0]), Source::from(&paths[1])];
+        let selection = Selection::difference().ordered(Order::Input);
+        let (found, stats) = lines(&sides, selection, &options);
+        let expected = (0..65 * 24).filter(|number| number % 65 != 0).map(line);
+        assert!(
+            found
+                .iter()
+                .map(|line| [line, &b"\n"[..]].concat())
+                .eq(expected)
+        );
+        assert!(has_phase(&stats, "write "));
+    }
+}
+
+#[test]
+fn b6_lines_that_are_not_found_again_fail_the_run() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    let paths = sandbox.files(&[b"one\ntwo\nthree\n".to_vec(), b"four\n".to_vec()]);
     let options = Options {
         always_spill: true,
         strategy: Some(Strategy::Partition),
         ..roomy(&sandbox)
     };
     let selection = Selection::union().ordered(Order::Input);
-    let stream = Source::from(Reader::new("stream", &b"b\na\nb\n"[..]));
-    let (found, stats) = lines(&[stream, Source::from(&paths[1])], selection, &options);
-    assert_eq!(found, [b"b", b"a", b"c"]);
-    assert!(has_phase(&stats, "order") && !has_phase(&stats, "write "));
+    let altered = paths[0].clone();
+    let join_two_lines = move || {
+        // Its size and its times are as they were.
+        let file = File::options().write(true).open(&altered).unwrap();
+        let modified = file.metadata().unwrap().modified().unwrap();
+        file.write_all_at(b"-", 3).unwrap();
+        file.set_modified(modified).unwrap();
+    };
+    let result = select_with_fault(
+        selection,
+        &paths,
+        &options,
+        "write ",
+        Moment::Start,
+        join_two_lines,
+    );
+    let error = result.unwrap_err().to_string();
+    assert!(
+        error.contains("3 lines of the result were found again, of 4"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::error::Error;
-use crate::selection::Selection;
+use crate::selection::{Order, Selection};
 
 mod duplicate_cache;
 mod files;
@@ -63,6 +63,22 @@ fn canonical(strategy: Option<Strategy>, max_fpr: Option<f64>) -> Plan {
         ..job(&[CANONICAL, CANONICAL], 4 << 30)
     })
     .unwrap()
+}
+
+#[test]
+fn l10_inputs_are_read_once_more_if_a_third_of_the_memory_has_a_bit_for_each_line() {
+    let reads_again = |selection: Selection, memory_bytes: u64| {
+        let selection = selection.ordered(Order::Input);
+        let of_bytes = |memory_bytes| Job {
+            selection,
+            ..job(&[CANONICAL, CANONICAL], memory_bytes)
+        };
+        plan(&of_bytes(memory_bytes)).unwrap().reads_again()
+    };
+    // Of a difference the lines of the first input have bits, of a union those of both: a gigabyte each.
+    let (difference, union) = (Selection::difference(), Selection::union());
+    assert!(reads_again(difference, 4 << 30) && !reads_again(difference, 2 << 30));
+    assert!(reads_again(union, 8 << 30) && !reads_again(union, 4 << 30));
 }
 
 #[test]
