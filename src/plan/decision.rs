@@ -5,7 +5,6 @@
 
 use serde::Serialize;
 
-use crate::input::Input;
 use crate::plan::costs::{Costs, FilterPlan, ManyFiles, Rejected};
 use crate::plan::layout::Layout;
 use crate::plan::ordering::OrderPlan;
@@ -138,7 +137,7 @@ impl Plan {
     }
 
     /// Lists those of `inputs`, which are in the plan's order, that are read once more, in the order of the answer.
-    pub(crate) fn inputs_again<'i>(&self, inputs: &'i [Input]) -> Vec<&'i Input> {
+    pub(crate) fn inputs_again<'i, T>(&self, inputs: &'i [T]) -> Vec<&'i T> {
         let again = self.sized.read_again.iter();
         again.map(|&at| &inputs[at as usize]).collect()
     }
