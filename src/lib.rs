@@ -97,8 +97,8 @@
 //!
 //! # Inputs and results
 //!
-//! A [`Source`] is a file, a FIFO, standard input, many [`Files`] that are read as one, or a [`Reader`]: lines that the
-//! program has in memory or reads itself. Compressed files are decoded.
+//! A [`Source`] is a file, a FIFO, standard input, many [`Files`] that are read as one, a [`Reader`] (lines that the
+//! program has in memory or reads itself), or a [`Producer`] (what commands write). Compressed files are decoded.
 //!
 //! A [`Sink`] takes the lines of a result, such as a closure or an [`OutputFile`], which is put in place as a whole or
 //! not at all. [`Results`] is an iterator over them, and [`collect()`] returns them all:
@@ -308,6 +308,7 @@ pub use compare::compare;
 pub use decode::feed::Reader;
 #[cfg(feature = "parquet")]
 pub use decode::parquet::{Advance, Copied, RowCopy};
+pub use decode::producer::Producer;
 pub use engine::{
     difference, intersect, plan_for, plan_with_estimate, select, symmetric_difference, union,
 };

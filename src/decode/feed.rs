@@ -28,6 +28,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
 
+use crate::decode::stream::Writer;
 use crate::error::{Error, Result};
 
 /// Bytes that are asked of a reader at once: 64 KiB.
@@ -80,7 +81,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`Error::Usage`] the second time; [`Error::Input`] where the system refuses sockets or a thread.
-    pub(crate) fn start(&self) -> Result<(File, Feed)> {
+    pub(crate) fn start(&self) -> Result<(File, Arc<dyn Writer>)> {
         let bytes = self.bytes.lock().take();
         let Some(bytes) = bytes else {
             return Err(Error::usage(
@@ -107,7 +108,7 @@ impl Reader {
             drop(theirs);
         });
         started.map_err(refused)?;
-        Ok((File::from(ours), feed))
+        Ok((File::from(ours), Arc::new(feed)))
     }
 }
 
@@ -127,17 +128,14 @@ impl Eq for Reader {}
 
 /// The note of a thread about the end of its reader.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Feed {
+struct Feed {
     /// Set when the reader has ended, or has failed.
     end: Arc<OnceLock<io::Result<()>>>,
 }
 
-impl Feed {
-    /// Checks, at the end of the stream, that it is the end of what the reader had to give.
-    ///
-    /// # Errors
-    /// [`Error::Input`] where the reader failed or panicked.
-    pub(crate) fn check(&self, name: &Path) -> Result<()> {
+impl Writer for Feed {
+    /// Looks for the note: it stands there before the socket is closed.
+    fn check(&self, name: &Path, _stop: &dyn Fn() -> Result<()>) -> Result<()> {
         let source = match self.end.get() {
             Some(Ok(())) => return Ok(()),
             Some(Err(error)) => io::Error::new(error.kind(), error.to_string()),

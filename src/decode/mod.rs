@@ -1,6 +1,7 @@
 //! Bytes: how those of a file or stream are reached, and how they are decoded.
 //!
-//! *Owns:* streams that do not keep a run from stopping ([`stream`]), readers of a program ([`feed`]), files that are
+//! *Owns:* streams that do not keep a run from stopping ([`stream`]), readers of a program ([`feed`]),
+//! commands whose output is read ([`producer`]), files that are
 //! read by position ([`file`](mod@file)) and must not change ([`file_state`]), the format of a file ([`file_format`]),
 //! and the decoders: [`compressed`] texts and the rows of [`parquet`] files. What is asked of all of them is a
 //! [`request`].
@@ -23,5 +24,6 @@ pub(crate) mod parquet;
 #[cfg(not(feature = "parquet"))]
 #[path = "no_parquet.rs"]
 pub(crate) mod parquet;
+pub(crate) mod producer;
 pub(crate) mod request;
 pub(crate) mod stream;

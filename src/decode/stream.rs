@@ -3,13 +3,14 @@
 //! *Owns:* waiting for a pipe. *Invariants:* nothing blocks for longer than [`LOOK_UP`]; what was read is returned,
 //! also where the stream has ended or is silent after it. *Cost:* a poll for each read.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::decode::feed::Feed;
 use crate::decode::io_error::unreadable;
 use crate::error::Result;
 use crate::sys::first_error::LOOK_UP;
@@ -47,11 +48,30 @@ struct Prompt<'a> {
     waiting: &'a (dyn Fn(bool) -> Result<()> + Sync),
 }
 
+/// The writer of a stream, which can tell whether it gave all that it had.
+pub(crate) trait Writer: fmt::Debug + Send + Sync {
+    /// Checks, at the end of the stream that messages call `name`, that it is the end of what there was to write. Waits
+    /// for the writer to say so, for as long as `stop` gives no error.
+    ///
+    /// # Errors
+    /// [`crate::Error::Input`] where the writer failed; what `stop` returns.
+    fn check(&self, name: &Path, stop: &dyn Fn() -> Result<()>) -> Result<()>;
+
+    /// Looks at the writer of a stream that is silent.
+    ///
+    /// # Errors
+    /// [`crate::Error::Input`] where it has failed already: somebody else holds the stream open.
+    fn check_silent(&self, name: &Path) -> Result<()> {
+        let _ = name;
+        Ok(())
+    }
+}
+
 /// A pipe whose silence does not keep a run from stopping.
 pub(crate) struct StoppableStream<'a> {
     file: File,
-    /// The note about the end of the reader that feeds it; `None` if any end is the end of the input.
-    feed: Option<Feed>,
+    /// Its writer; `None` if any end is the end of the input.
+    writer: Option<Arc<dyn Writer>>,
     /// The rules for lines that are wanted as soon as they are there; `None` if they are not.
     prompt: Option<Prompt<'a>>,
     /// An error when the run is to stop.
@@ -65,15 +85,15 @@ impl<'a> StoppableStream<'a> {
         let _refused_is_fine = rustix::pipe::fcntl_setpipe_size(&file, PIPE_BYTES);
         Self {
             file,
-            feed: None,
+            writer: None,
             prompt: None,
             stop,
         }
     }
 
-    /// Returns the same stream, whose end `feed` must confirm.
-    pub(crate) fn fed_by(self, feed: Option<Feed>) -> Self {
-        Self { feed, ..self }
+    /// Returns the same stream, whose end `writer` must confirm.
+    pub(crate) fn written_by(self, writer: Option<Arc<dyn Writer>>) -> Self {
+        Self { writer, ..self }
     }
 
     /// Returns the same stream, to be read in pieces as they come, once they hold the end of a line. `waiting` is
@@ -128,6 +148,8 @@ impl<'a> StoppableStream<'a> {
                     is_waiting = true;
                     self.tell(is_waiting)?;
                 }
+                let writer = self.writer.as_ref();
+                writer.map_or(Ok(()), |writer| writer.check_silent(name))?;
                 continue;
             }
             if is_waiting {
@@ -137,7 +159,9 @@ impl<'a> StoppableStream<'a> {
             // Where polling itself fails, reading tells why.
             match self.file.read(&mut buffer[filled..]) {
                 Ok(0) => {
-                    self.feed.as_ref().map_or(Ok(()), |feed| feed.check(name))?;
+                    let stop = || (self.stop)();
+                    let writer = self.writer.as_ref();
+                    writer.map_or(Ok(()), |writer| writer.check(name, &stop))?;
                     return Ok(Filled {
                         bytes: filled,
                         is_ended: true,

@@ -1,18 +1,21 @@
 //! The way to the bytes of an input.
 //!
-//! *Owns:* [`Access`]: files that are opened anew for each reading, or a stream that is taken for its only one.
+//! *Owns:* [`Access`]: files that are opened anew for each reading, commands that are run anew, or a stream that is taken
+//! for its only one.
 //! *Invariants:* no stream is read twice. *Cost:* a descriptor for a stream.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use crate::decode::compressed::Decoding;
-use crate::decode::feed::Feed;
-use crate::decode::stream::StoppableStream;
+use crate::decode::stream::{StoppableStream, Writer};
 use crate::error::{Error, Result};
+use crate::input::byte_reader::Streams;
+use crate::input::commands::Commands;
 use crate::input::parts::{Padding, Parts};
 
 /// The way to the bytes of an input.
@@ -23,8 +26,8 @@ pub(super) struct Access {
     pub(super) decodes: bool,
     /// True if it can be read only once, under whatever name: a pipe, a FIFO, a socket, a terminal.
     pub(super) is_read_once: bool,
-    /// The note about the end of the reader that feeds the stream, if there is one.
-    pub(super) feed: Option<Feed>,
+    /// The writer of the stream that confirms its end, if there is one.
+    pub(super) writer: Option<Arc<dyn Writer>>,
     /// The number of bytes that were passed over at the end of the stream.
     padding: Padding,
 }
@@ -36,6 +39,8 @@ enum Bytes {
     Parts(Parts),
     /// The bytes of anything else, read once from its start; `None` after that.
     Stream(Mutex<Option<File>>),
+    /// The bytes that commands write, which are run for each reading.
+    Commands(Commands),
 }
 
 impl Access {
@@ -49,20 +54,26 @@ impl Access {
         Self::new(Bytes::Stream(Mutex::new(Some(stream))), decodes)
     }
 
+    /// Reads what commands write; `decodes` is true if what is compressed is decoded.
+    pub(super) fn of_commands(commands: Commands, decodes: bool) -> Self {
+        Self::new(Bytes::Commands(commands), decodes)
+    }
+
     fn new(bytes: Bytes, decodes: bool) -> Self {
         Self {
             bytes,
             decodes,
             is_read_once: false,
-            feed: None,
+            writer: None,
             padding: Padding::default(),
         }
     }
 
-    /// Reads from now on `copy`, which has the content of the stream.
-    pub(super) fn copied_to(self, copy: Parts) -> Self {
+    /// Reads from now on `copy`, which has the content of the stream; `decodes` is true if it may be compressed.
+    pub(super) fn copied_to(self, copy: Parts, decodes: bool) -> Self {
         Self {
             bytes: Bytes::Parts(copy),
+            decodes,
             ..self
         }
     }
@@ -71,7 +82,7 @@ impl Access {
     pub(super) fn map_parts(self, change: impl FnOnce(Parts) -> Parts) -> Self {
         let bytes = match self.bytes {
             Bytes::Parts(parts) => Bytes::Parts(change(parts)),
-            stream @ Bytes::Stream(_) => stream,
+            other @ (Bytes::Stream(_) | Bytes::Commands(_)) => other,
         };
         Self { bytes, ..self }
     }
@@ -80,14 +91,30 @@ impl Access {
     pub(super) fn parts(&self) -> Option<&Parts> {
         match &self.bytes {
             Bytes::Parts(parts) => Some(parts),
-            Bytes::Stream(_) => None,
+            Bytes::Stream(_) | Bytes::Commands(_) => None,
+        }
+    }
+
+    /// Returns the commands; `None` if no command writes it.
+    pub(super) fn commands(&self) -> Option<&Commands> {
+        match &self.bytes {
+            Bytes::Commands(commands) => Some(commands),
+            Bytes::Parts(_) | Bytes::Stream(_) => None,
+        }
+    }
+
+    /// Works as [`Access::commands`], to let them begin.
+    pub(super) fn commands_mut(&mut self) -> Option<&mut Commands> {
+        match &mut self.bytes {
+            Bytes::Commands(commands) => Some(commands),
+            Bytes::Parts(_) | Bytes::Stream(_) => None,
         }
     }
 
     /// Returns what `look` makes of a stream that was not taken; `None` if there is none.
     pub(super) fn look_at_stream<T>(&self, look: impl FnOnce(&File) -> T) -> Option<T> {
         match &self.bytes {
-            Bytes::Parts(_) => None,
+            Bytes::Parts(_) | Bytes::Commands(_) => None,
             Bytes::Stream(file) => {
                 let file = file.lock();
                 file.as_ref().map(look)
@@ -95,10 +122,10 @@ impl Access {
         }
     }
 
-    /// Takes the stream, which messages call `name`, for its one reading, which `stop` can end.
+    /// Takes the stream, which messages call `name`, for its one reading, which `stop` can end; of several the first.
     ///
     /// # Errors
-    /// [`Error::Input`] the second time, and for regular files.
+    /// [`Error::Input`] the second time, and for regular files; where a command cannot be started.
     pub(super) fn take_stream<'a>(
         &self,
         name: &Path,
@@ -106,6 +133,7 @@ impl Access {
     ) -> Result<StoppableStream<'a>> {
         let taken = match &self.bytes {
             Bytes::Stream(file) => file.lock().take(),
+            Bytes::Commands(commands) => return commands.open(0, stop),
             Bytes::Parts(_) => None,
         };
         let file = taken.ok_or_else(|| Error::Input {
@@ -113,7 +141,7 @@ impl Access {
             source: io::Error::other("a pipe can be read only once"),
             advice: "write it to a file first",
         })?;
-        Ok(StoppableStream::new(file, stop).fed_by(self.feed.clone()))
+        Ok(StoppableStream::new(file, stop).written_by(self.writer.clone()))
     }
 
     /// Returns what decoding takes: `None` if nothing is compressed, and a little for a pipe that may be.

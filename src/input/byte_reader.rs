@@ -31,6 +31,8 @@ use crate::temp::copy::CopyReader;
 /// A reader of the bytes of an input, in order.
 pub(crate) struct ByteReader<'a> {
     bytes: Bytes<'a>,
+    /// True if what is compressed is decoded, of streams.
+    decodes: bool,
     following: Option<Following<'a>>,
     name: &'a Path,
     padding: &'a Padding,
@@ -55,11 +57,36 @@ enum Bytes<'a> {
     None,
 }
 
+/// Streams that are read one after the other, such as the outputs of commands.
+pub(crate) trait Streams: Sync {
+    /// Counts them.
+    fn count(&self) -> usize;
+
+    /// Returns the name of one in messages, by its number.
+    fn name(&self, number: usize) -> &Path;
+
+    /// Opens the one with this number, whose reading `stop` can end.
+    ///
+    /// # Errors
+    /// Where that fails.
+    fn open<'a>(
+        &self,
+        number: usize,
+        stop: &'a (dyn Fn() -> Result<()> + Sync),
+    ) -> Result<StoppableStream<'a>>;
+}
+
+/// The way to the next piece of an input.
+enum Way<'a> {
+    /// The pieces of files, and the rules for reading each.
+    Pieces(Arc<Pieces<'a>>, PieceOpening<'a>),
+    /// Streams, each of which is a piece, and what stops the reading.
+    Streams(&'a dyn Streams, &'a (dyn Fn() -> Result<()> + Sync)),
+}
+
 /// The pieces of an input, one after the other.
 struct Following<'a> {
-    pieces: Arc<Pieces<'a>>,
-    /// The rules for reading each.
-    opening: PieceOpening<'a>,
+    way: Way<'a>,
     /// The one that is read.
     piece: Piece,
     /// The decoded bytes of the files before it, where no other thread reads some of them.
@@ -87,13 +114,9 @@ impl<'a> ByteReader<'a> {
         padding: &'a Padding,
         budget: &MemoryBudget,
     ) -> Self {
-        let bytes = if decodes {
-            Bytes::Unknown(stream)
-        } else {
-            Bytes::Plain(stream)
-        };
         Self {
-            bytes,
+            bytes: of_stream(stream, decodes),
+            decodes,
             following: None,
             name,
             padding,
@@ -118,13 +141,28 @@ impl<'a> ByteReader<'a> {
         let first = Self::of_piece(pieces.parts(), piece, &opening)?;
         Ok(Some(Self {
             following: Some(Following {
-                pieces: Arc::clone(pieces),
-                opening,
+                way: Way::Pieces(Arc::clone(pieces), opening),
                 piece,
                 part_start: 0,
             }),
             ..first
         }))
+    }
+
+    /// Returns the same reader of the first of `streams`, which goes on to the others for as long as `stop` lets it.
+    pub(crate) fn followed_by(
+        self,
+        streams: &'a dyn Streams,
+        stop: &'a (dyn Fn() -> Result<()> + Sync),
+    ) -> Self {
+        Self {
+            following: Some(Following {
+                way: Way::Streams(streams, stop),
+                piece: Piece::whole(0),
+                part_start: 0,
+            }),
+            ..self
+        }
     }
 
     /// Makes the reader of the bytes of one piece of a file.
@@ -138,6 +176,7 @@ impl<'a> ByteReader<'a> {
     ) -> Result<Self> {
         Ok(Self {
             bytes: open(parts, piece, opening)?,
+            decodes: true,
             following: None,
             name: parts.name(piece.part),
             padding: parts.padding(),
@@ -274,7 +313,8 @@ impl<'a> ByteReader<'a> {
 
     /// Returns true if the file that is read can be read again from anywhere.
     pub(crate) fn can_seek(&self) -> bool {
-        let is_file = self.following.is_some() && self.again.is_empty();
+        let way = self.following.as_ref().map(|following| &following.way);
+        let is_file = matches!(way, Some(Way::Pieces(..))) && self.again.is_empty();
         is_file && matches!(self.bytes, Bytes::Plain(_))
     }
 
@@ -328,26 +368,50 @@ impl<'a> ByteReader<'a> {
         let Some(following) = &mut self.following else {
             return Ok(false);
         };
-        let Some(piece) = following.pieces.claim()? else {
-            return Ok(false);
+        // The memory of the decoder before is free for the next.
+        self.bytes = Bytes::None;
+        let (piece, name, bytes) = match &following.way {
+            Way::Pieces(pieces, opening) => {
+                let Some(piece) = pieces.claim()? else {
+                    return Ok(false);
+                };
+                let parts = pieces.parts();
+                (piece, parts.name(piece.part), open(parts, piece, opening)?)
+            }
+            Way::Streams(streams, stop) => {
+                let next = following.piece.part + 1;
+                if next == streams.count() {
+                    return Ok(false);
+                }
+                let stream = of_stream(streams.open(next, *stop)?, self.decodes);
+                (Piece::whole(next), streams.name(next), stream)
+            }
         };
         following.piece = piece;
         following.part_start += std::mem::take(&mut self.given_bytes);
-        let parts = following.pieces.parts();
-        self.name = parts.name(piece.part);
-        // The memory of the decoder before is free for the next.
-        self.bytes = Bytes::None;
-        self.is_spent = false;
-        self.bytes = open(parts, piece, &following.opening)?;
+        (self.name, self.bytes, self.is_spent) = (name, bytes, false);
         Ok(true)
     }
 
     /// Fails if the file that is read has changed.
     fn verify(&self) -> Result<()> {
-        let Some(Following { pieces, piece, .. }) = &self.following else {
-            return Ok(());
-        };
-        pieces.parts().open(piece.part).map(drop)
+        match &self.following {
+            Some(Following {
+                way: Way::Pieces(pieces, _),
+                piece,
+                ..
+            }) => pieces.parts().open(piece.part).map(drop),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Reads a stream that may be compressed, if it is to be decoded then.
+fn of_stream(stream: StoppableStream<'_>, decodes: bool) -> Bytes<'_> {
+    if decodes {
+        Bytes::Unknown(stream)
+    } else {
+        Bytes::Plain(stream)
     }
 }
 

@@ -24,6 +24,17 @@ use crate::record::{BYTE_ORDER_MARK, HeaderRecord, MOST_HEADER_BYTES, PassedOver
 /// decoded in several ones has at least.
 const MOST_BEFORE_HEADER: u64 = 1 << 20;
 
+/// The rules for what comes before the first record of a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FrontRules {
+    /// The lines that are no records.
+    pub(super) passed_over: PassedOver,
+    /// The rules by which lines are told apart.
+    pub(super) format: LineFormat,
+    /// True if what is compressed is decoded.
+    pub(super) decodes: bool,
+}
+
 /// The lines of a text before its first record.
 #[derive(Debug, Default)]
 pub(super) struct Front {
@@ -60,12 +71,12 @@ impl Front {
     }
 
     /// Looks at the bytes that it begins with, of which those that `name` has stored are not decoded.
-    fn look_at(&mut self, bytes: &[u8], name: &Path, is_stored: bool, opening: Opening<'_>) {
+    fn look_at(&mut self, bytes: &[u8], name: &Path, is_stored: bool, rules: FrontRules) {
         let beginning = Beginning {
             bytes: bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes),
             name,
-            terminator: opening.format.terminator,
-            decodes: opening.decodes,
+            terminator: rules.format.terminator,
+            decodes: rules.decodes,
             is_stored,
         };
         self.foreign = beginning.foreign();
@@ -100,13 +111,13 @@ fn first_end(bytes: &[u8], format: LineFormat, is_all: bool) -> Option<usize> {
 pub(super) fn front_of_part(
     parts: &Parts,
     part: usize,
-    passed_over: PassedOver,
+    rules: FrontRules,
     opening: Opening<'_>,
 ) -> Result<Front> {
     let budget = MemoryBudget::new(opening.memory_bytes, 0);
     let stop = || opening.interrupt.check();
     let mut reader = ByteReader::of_part(parts, part, &stop, &budget)?;
-    let (mut front, format) = (Front::default(), opening.format);
+    let (mut front, format) = (Front::default(), rules.format);
     let mut bytes = vec![0; MOST_HEADER_BYTES];
     let (mut filled, mut is_ended) = (0, false);
     loop {
@@ -116,13 +127,13 @@ pub(super) fn front_of_part(
         }
         if front.bytes == 0 {
             let is_stored = parts.all()[part].format.decoding().is_none();
-            front.look_at(&bytes[..filled], parts.name(part), is_stored, opening);
+            front.look_at(&bytes[..filled], parts.name(part), is_stored, rules);
         }
         let mut start = 0;
         while start < filled
             && let Some(end) = first_end(&bytes[start..filled], format, is_ended)
         {
-            if front.add(&bytes[start..start + end], passed_over, format) {
+            if front.add(&bytes[start..start + end], rules.passed_over, format) {
                 return Ok(front);
             }
             front.check(parts.name(part))?;
@@ -146,16 +157,15 @@ pub(super) fn front_of_part(
 pub(super) fn front_of_stream(
     stream: &File,
     name: &Path,
-    passed_over: PassedOver,
-    opening: Opening<'_>,
+    rules: FrontRules,
+    stop: &(dyn Fn() -> Result<()> + Sync),
 ) -> Result<Front> {
-    let stop = || opening.interrupt.check();
     // The same open file: what is read here is no longer in the stream.
     let same = stream
         .try_clone()
         .map_err(|error| unreadable(name, error))?;
-    let mut stream = StoppableStream::new(same, &stop);
-    let (mut front, format) = (Front::default(), opening.format);
+    let mut stream = StoppableStream::new(same, stop);
+    let (mut front, format) = (Front::default(), rules.format);
     let (mut bytes, mut byte) = (Vec::new(), [0]);
     loop {
         let is_ended = stream.fill(&mut byte, name)?.bytes == 0;
@@ -167,16 +177,16 @@ pub(super) fn front_of_stream(
         let may_end = is_ended || byte[0] == format.terminator;
         if may_end && let Some(end) = first_end(&bytes, format, is_ended) {
             if front.bytes == 0 {
-                front.look_at(&bytes, name, false, opening);
+                front.look_at(&bytes, name, false, rules);
             }
-            if front.add(&bytes[..end], passed_over, format) {
+            if front.add(&bytes[..end], rules.passed_over, format) {
                 return Ok(front);
             }
             front.check(name)?;
             bytes.clear();
             continue;
         }
-        let is_first = front.bytes == 0 && opening.decodes;
+        let is_first = front.bytes == 0 && rules.decodes;
         if is_first && matches!(recognise(&bytes, false), Signature::Frame(_)) {
             return Err(Error::usage(
                 format!(
@@ -188,7 +198,7 @@ pub(super) fn front_of_stream(
         }
         if bytes.len() > MOST_HEADER_BYTES {
             if front.bytes == 0 {
-                front.look_at(&bytes, name, false, opening);
+                front.look_at(&bytes, name, false, rules);
             }
             return Err(explained(too_long(name), front.foreign));
         }

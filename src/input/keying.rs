@@ -4,14 +4,13 @@
 //! before any record is read; the header of a file is no record of it. *Cost:* reading headers
 //! ([`front`](crate::input::front)) where there are some, and 24 bytes for each file.
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::decode::request::Opening;
 use crate::error::{Error, Result};
 use crate::input::beginning::explained;
-use crate::input::front::{Front, front_of_part, front_of_stream};
+use crate::input::front::{Front, FrontRules, front_of_part};
 use crate::input::parts::Parts;
 use crate::lines::LineFormat;
 use crate::notice::Foreign;
@@ -90,7 +89,7 @@ impl Keying {
                 continue;
             }
             let front = if keys.has_header_of(number) {
-                front_of_part(parts, part, passed_over(keys, number), opening)?
+                front_of_part(parts, part, front_rules(keys, number, opening), opening)?
             } else {
                 Front::default()
             };
@@ -99,15 +98,16 @@ impl Keying {
         Ok(Some(keying))
     }
 
-    /// Reads the header of a stream, so that its first record comes next.
+    /// Lets `read_front` read the header of a stream that messages call `name`, so that its first record comes next. It
+    /// is followed by further ones with the same header, if it is the first of several `streams`.
     ///
     /// # Errors
-    /// As [`Keying::of_parts`]; [`Error::Usage`] where the stream is compressed.
-    pub(super) fn of_stream(
-        stream: &File,
+    /// As [`Keying::of_parts`], and those of `read_front`.
+    pub(super) fn of_streams(
+        (name, streams): (&Path, usize),
         number: u32,
-        name: &Path,
         opening: Opening<'_>,
+        read_front: impl FnOnce(FrontRules) -> Result<Front>,
     ) -> Result<Option<Self>> {
         let Some(keys) = opening.keys else {
             return Ok(None);
@@ -115,9 +115,9 @@ impl Keying {
         let mut keying = Self::new(keys);
         if !keys.has_header_of(number) {
             keying.add_text(keys, number, Front::default(), name)?;
-            return Ok(Some(keying));
+            return Ok(Some(keying.repeated(streams)));
         }
-        let front = front_of_stream(stream, name, passed_over(keys, number), opening)?;
+        let front = read_front(front_rules(keys, number, opening))?;
         // It is read already, and so is a mark before it.
         keying.taken = Taken {
             bytes: front.bytes,
@@ -127,7 +127,15 @@ impl Keying {
         keying.drops_marks = false;
         keying.foreign_header = front.foreign;
         keying.add_text(keys, number, Front { bytes: 0, ..front }, name)?;
-        Ok(Some(keying))
+        Ok(Some(keying.repeated(streams)))
+    }
+
+    /// Returns the same for so many streams that are like the first.
+    fn repeated(mut self, streams: usize) -> Self {
+        self.columns.resize(streams, Arc::clone(&self.columns[0]));
+        self.fronts.resize(streams, 0);
+        self.passed_over.resize(streams, self.passed_over[0]);
+        self
     }
 
     fn new(keys: &Keys) -> Self {
@@ -327,7 +335,11 @@ impl RecordRules {
     }
 }
 
-/// Returns the rule for lines of a text that are no records, of the input with `number`.
-fn passed_over(keys: &Keys, number: u32) -> PassedOver {
-    PassedOver::of(keys, !keys.fields_of(number).is_empty())
+/// Returns the rules for what comes before the first record of the input with `number`.
+fn front_rules(keys: &Keys, number: u32, opening: Opening<'_>) -> FrontRules {
+    FrontRules {
+        passed_over: PassedOver::of(keys, !keys.fields_of(number).is_empty()),
+        format: opening.format,
+        decodes: opening.decodes,
+    }
 }

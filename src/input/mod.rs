@@ -19,6 +19,7 @@
 mod access;
 mod beginning;
 pub(crate) mod byte_reader;
+mod commands;
 mod findings;
 mod front;
 pub(crate) mod keying;
@@ -41,7 +42,7 @@ use crate::decode::io_error::unreadable;
 use crate::decode::stream::StoppableStream;
 use crate::error::{Error, Result};
 use crate::input::access::Access;
-use crate::input::byte_reader::ByteReader;
+use crate::input::byte_reader::{ByteReader, Streams};
 use crate::input::findings::Findings;
 use crate::input::keying::{Keying, RecordRules};
 use crate::input::parts::Parts;
@@ -96,9 +97,11 @@ impl Input {
     /// # Errors
     /// [`Error::Input`] where the copy cannot be read.
     pub(crate) fn spooled(self, path: PathBuf) -> Result<Self> {
+        // The copy of several streams has what was decoded.
+        let decodes = self.decodes() && !self.is_joined();
         let copy = File::open(&path).and_then(|file| {
             let metadata = file.metadata()?;
-            let format = if self.decodes() {
+            let format = if decodes {
                 FileFormat::of_text(&file, metadata.size())?
             } else {
                 FileFormat::Plain
@@ -108,7 +111,7 @@ impl Input {
         let (metadata, format) = copy.map_err(|error| unreadable(&path, error))?;
         let copy = Parts::one(path, self.name().to_owned(), &metadata, false, format);
         Ok(Self {
-            access: self.access.copied_to(copy),
+            access: self.access.copied_to(copy, decodes),
             records: self.records.of_copy(),
             ..self
         })
@@ -159,9 +162,14 @@ impl Input {
         &self.identity.name
     }
 
-    /// Returns the name of one of its files in messages, by its number; of a stream there is one, number 0.
+    /// Returns the name of one of its files in messages, by its number; of a stream there is one, number 0, and of
+    /// commands there is one for each.
     pub(crate) fn part_name(&self, part: usize) -> &Path {
-        self.parts().map_or(self.name(), |parts| parts.name(part))
+        match (self.parts(), self.access.commands()) {
+            (Some(parts), _) => parts.name(part),
+            (None, Some(commands)) => commands.name(part),
+            (None, None) => self.name(),
+        }
     }
 
     /// Returns its index in the caller's order, repeats of a file not counted.
@@ -279,7 +287,9 @@ impl Input {
 
     /// Counts its files, where they were named as one side.
     pub(crate) fn file_count(&self) -> Option<u64> {
-        self.parts().and_then(Parts::count)
+        let commands = self.commands().map(|commands| commands.count() as u64);
+        let of_parts = self.parts().and_then(Parts::count);
+        of_parts.or(commands.filter(|&count| count > 1))
     }
 
     /// Returns true if it is one Parquet file.
@@ -299,9 +309,21 @@ impl Input {
         self.parts().is_some()
     }
 
+    /// Returns the streams that commands write, if it consists of these.
+    pub(crate) fn commands(&self) -> Option<&dyn Streams> {
+        self.access
+            .commands()
+            .map(|commands| commands as &dyn Streams)
+    }
+
+    /// Returns true if it consists of several streams, one after the other.
+    pub(crate) fn is_joined(&self) -> bool {
+        self.commands().is_some_and(|commands| commands.count() > 1)
+    }
+
     /// Returns true if it can be read (again): a stream only before its one reading.
     pub(crate) fn can_be_read(&self) -> bool {
-        self.is_file() || self.access.look_at_stream(|_| ()).is_some()
+        self.is_file() || self.commands().is_some() || self.access.look_at_stream(|_| ()).is_some()
     }
 
     /// Returns true if most of its bytes were in the page cache when it was checked.
@@ -346,13 +368,19 @@ impl Input {
         self.access.take_stream(self.name(), stop)
     }
 
-    /// Makes the reader of the bytes of its stream, once that was taken; a decoder gets its memory from `budget`.
+    /// Makes the reader of the bytes of its stream, once that was taken, and of those that follow; `stop` ends it. A
+    /// decoder gets its memory from `budget`.
     pub(crate) fn byte_reader<'a>(
         &'a self,
         stream: StoppableStream<'a>,
         budget: &MemoryBudget,
+        stop: &'a (dyn Fn() -> Result<()> + Sync),
     ) -> ByteReader<'a> {
         let (decodes, padding) = (self.decodes(), self.access.padding());
-        ByteReader::of_stream(stream, self.name(), decodes, padding, budget)
+        let reader = ByteReader::of_stream(stream, self.part_name(0), decodes, padding, budget);
+        match self.commands() {
+            Some(commands) => reader.followed_by(commands, stop),
+            None => reader,
+        }
     }
 }

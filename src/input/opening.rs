@@ -16,10 +16,14 @@ use crate::decode::file;
 use crate::decode::file_format::FileFormat;
 use crate::decode::file_state::has_size;
 use crate::decode::io_error::{STDIN, unreadable};
+use crate::decode::producer::Producer;
 use crate::decode::request::Opening;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::input::access::Access;
+use crate::input::byte_reader::Streams;
+use crate::input::commands::Commands;
+use crate::input::front::front_of_stream;
 use crate::input::keying::Keying;
 use crate::input::parts::Parts;
 use crate::input::source::{Files, Source};
@@ -64,8 +68,11 @@ impl Input {
             let (mut input, files) = Self::open(source, number, opening)?;
             let has_header = opening.keys.is_some_and(|keys| keys.has_header_of(number));
             let identity = (files, own_fields(opening.keys, number), has_header);
-            // Another process may have read a part of standard input: it is never the same as its file.
-            if *source != Source::Stdin || input.access.is_read_once {
+            // Another process may have read a part of standard input: it is never the same as its file. What a command
+            // writes may differ each time.
+            let has_identity = (*source != Source::Stdin || input.access.is_read_once)
+                && input.access.commands().is_none();
+            if has_identity {
                 match seen.entry(identity) {
                     Entry::Vacant(entry) => {
                         entry.insert(inputs.len());
@@ -80,13 +87,7 @@ impl Input {
             }
             input.identity.number = inputs.len();
             input.identity.sides = vec![side];
-            input.records.keying = match input.parts() {
-                Some(parts) => Keying::of_parts(parts, number, opening)?,
-                None => {
-                    let read = |file: &File| Keying::of_stream(file, number, input.name(), opening);
-                    input.access.look_at_stream(read).transpose()?.flatten()
-                }
-            };
+            input.records.keying = input.keying_of(number, opening)?;
             inputs.push(input);
         }
         if let Some(keys) = opening.keys {
@@ -116,6 +117,7 @@ impl Input {
             Source::Stdin => (PathBuf::from(STDIN), stdin()),
             Source::Files(files) => return Self::open_files(files, number, opening),
             Source::Reader(reader) => return Self::open_reader(reader, opening),
+            Source::Producer(producer) => return Self::open_producer(producer, opening),
         };
         let file = opened.map_err(|error| unreadable(&name, error))?;
         let metadata = file.metadata().map_err(|error| unreadable(&name, error))?;
@@ -145,27 +147,62 @@ impl Input {
     /// Starts reading what a program gives.
     fn open_reader(reader: &Reader, opening: Opening<'_>) -> Result<(Self, Vec<FileId>)> {
         let name = reader.name().to_owned();
-        let (file, feed) = reader.start()?;
+        let (file, writer) = reader.start()?;
         let metadata = file.metadata().map_err(|error| unreadable(&name, error))?;
         let mut access = Access::of_stream(file, opening.decodes);
-        (access.feed, access.is_read_once) = (Some(feed), true);
+        (access.writer, access.is_read_once) = (Some(writer), true);
         Ok((Self::new(name, access), vec![FileId::of(&metadata)]))
+    }
+
+    /// Notes the commands that write an input. None runs yet.
+    fn open_producer(producer: &Producer, opening: Opening<'_>) -> Result<(Self, Vec<FileId>)> {
+        let name = producer.name().to_owned();
+        if producer.names().is_empty() {
+            return Err(names_nothing(&name));
+        }
+        let commands = Commands::new(producer.clone());
+        let access = Access::of_commands(commands, opening.decodes);
+        Ok((Self::new(name, access), Vec::new()))
+    }
+
+    /// Reads the headers of this input, whose first side has `number`, from 1, and returns the rules for its records.
+    fn keying_of(&mut self, number: u32, opening: Opening<'_>) -> Result<Option<Keying>> {
+        if let Some(parts) = self.access.parts() {
+            return Keying::of_parts(parts, number, opening);
+        }
+        let name = &self.identity.name;
+        if let Some(commands) = self.access.commands_mut() {
+            let (first, streams) = (commands.name(0).to_owned(), commands.count());
+            let read = |rules| commands.read_front(rules, opening);
+            return Keying::of_streams((&first, streams), number, opening, read);
+        }
+        let stop = || opening.interrupt.check();
+        let read = |file: &File| {
+            let read = |rules| front_of_stream(file, name, rules, &stop);
+            Keying::of_streams((name, 1), number, opening, read)
+        };
+        Ok(self.access.look_at_stream(read).transpose()?.flatten())
     }
 
     /// Checks many files that are one side.
     fn open_files(files: &Files, number: u32, opening: Opening<'_>) -> Result<(Self, Vec<FileId>)> {
         let name = files.name().to_owned();
         if files.paths().is_empty() {
-            return Err(Error::usage(
-                format!("{}: names no file", name.display()),
-                "name at least one file for each side",
-            ));
+            return Err(names_nothing(&name));
         }
         let parts = Parts::check(files.shared_paths(), number, opening)?;
         let identity = parts.all().iter().map(|part| part.state.id).collect();
         let access = Access::of_parts(parts, opening.decodes);
         Ok((Self::new(name, access), identity))
     }
+}
+
+/// Refuses a side without files.
+fn names_nothing(name: &Path) -> Error {
+    Error::usage(
+        format!("{}: names no file", name.display()),
+        "name at least one file for each side",
+    )
 }
 
 /// Checks what depends on which inputs are Parquet files.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::decode::feed::Reader;
 use crate::decode::io_error::STDIN;
+use crate::decode::producer::Producer;
 
 /// An input as a user names it: one side of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub enum Source {
     Files(Files),
     /// Lines that a program reads itself, or has in memory.
     Reader(Reader),
+    /// Lines that commands write.
+    Producer(Producer),
 }
 
 /// Regular files that are read as one input, in their order, as if they were concatenated.
@@ -94,6 +97,7 @@ impl fmt::Display for Source {
             Self::Stdin => f.write_str(STDIN),
             Self::Files(files) => files.name.display().fmt(f),
             Self::Reader(reader) => reader.name().display().fmt(f),
+            Self::Producer(producer) => producer.name().display().fmt(f),
         }
     }
 }
@@ -101,6 +105,12 @@ impl fmt::Display for Source {
 impl From<Reader> for Source {
     fn from(reader: Reader) -> Self {
         Self::Reader(reader)
+    }
+}
+
+impl From<Producer> for Source {
+    fn from(producer: Producer) -> Self {
+        Self::Producer(producer)
     }
 }
 

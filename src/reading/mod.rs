@@ -103,7 +103,7 @@ impl<'a> Reading<'a> {
                 if let Some(waiting) = rules.waiting {
                     stream = stream.promptly(chunk_rules.format.terminator, waiting);
                 }
-                let reader = input.byte_reader(stream, rules.decoding);
+                let reader = input.byte_reader(stream, rules.decoding, rules.stop);
                 return Self::in_lanes(input, vec![reader], rules);
             }
             // Where lines end between quotes shows only from the start of a file on.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use outset::Result;
 
+use super::via::{CommandWords, parse_via_of};
 use super::{InputArguments, Side};
 use crate::cli::help::INPUTS;
 use crate::cli::options::MachineArguments;
@@ -18,6 +19,8 @@ pub(crate) const FILES: &str = "files";
 const SIDE: &str = "side";
 const FILES_FROM: &str = "files_from";
 const NULL: &str = "null";
+const VIA: &str = "via";
+const VIA_OF: &str = "via_of";
 /// Those that name sides.
 pub(crate) const SIDES: [&str; 3] = [FILES, SIDE, FILES_FROM];
 
@@ -38,9 +41,24 @@ const FILES_FROM_HELP: &str = "\
 A name is taken as it is, not as a pattern, and is relative to the current directory. Empty lines are ignored. Repeat \
 the option for further sides.";
 
+const VIA_HELP: &str = "\
+COMMAND is split into words as a shell splits them, but no shell runs: for a pipeline write --via 'sh -c \"...\"'. It \
+runs once for each PATH of a FILE, --side or --files-from, which takes the place of {} in its words; without {}, PATH is \
+one more word. Directories and patterns are not looked up, and `-` is still standard input. Compressed output is decoded.
+
+A command that ends with a status other than 0, or by a signal, fails the run: a download that breaks off is never \
+taken for a whole file. The error has the command's last words; -v shows all that it says. Commands start when their \
+turn comes, one at a time for each side, and are stopped with the run. What a strategy reads twice is copied to \
+temporary disk. If a first plan turns out not to fit, the commands run again.
+
+--via 'aws s3 cp {} -'   --via 'ssh host cat'   --via 'psql -Atc {}'";
+
+const VIA_OF_HELP: &str = "\
+Sides are numbered from 1. --via-of 2=none reads side 2 as files, whatever --via says.";
+
 impl Args for InputArguments {
     fn augment_args(command: Command) -> Command {
-        command.args([files(), side(), files_from(), null()])
+        command.args([files(), side(), files_from(), null(), via(), via_of()])
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -94,6 +112,29 @@ fn null() -> Arg {
         .help("Names in the LISTs of --files-from end in NUL, as `find -print0` writes them")
 }
 
+fn via() -> Arg {
+    let help = "Read what COMMAND writes for each PATH, which takes the place of {} in it";
+    Arg::new(VIA)
+        .help_heading(INPUTS)
+        .long("via")
+        .value_name("COMMAND")
+        .value_parser(CommandWords::parse)
+        .help(help)
+        .long_help(long(help, VIA_HELP))
+}
+
+fn via_of() -> Arg {
+    let help = "Read side N through a COMMAND of its own, or as files with `none`; repeat for further sides";
+    Arg::new(VIA_OF)
+        .help_heading(INPUTS)
+        .long("via-of")
+        .value_name("N=COMMAND")
+        .action(ArgAction::Append)
+        .value_parser(parse_via_of)
+        .help(help)
+        .long_help(long(help, VIA_OF_HELP))
+}
+
 /// Yields the words of an argument with their positions on the command line.
 fn positioned<'m>(
     matches: &'m ArgMatches,
@@ -123,6 +164,15 @@ impl FromArgMatches for InputArguments {
         Ok(Self {
             sides: sides.into_iter().map(|(_, side)| side).collect(),
             null: matches.get_flag(NULL),
+            via: matches.get_one::<CommandWords>(VIA).cloned(),
+            via_of: matches
+                .get_many(VIA_OF)
+                .into_iter()
+                .flatten()
+                .cloned()
+                .collect(),
+            // Not every command says more with -v.
+            is_verbose: matches.try_get_one("verbose").ok().flatten() == Some(&true),
             // Options of the same command, which has them beside its sides.
             machine: MachineArguments::from_arg_matches(matches)?,
         })

@@ -1,6 +1,6 @@
 //! The sides of an operation as they are named on the command line.
 //!
-//! *Owns:* the arguments FILE, --side and --files-from, and what they mean. *Invariants:* sides count in the order of
+//! *Owns:* the arguments FILE, --side, --files-from and --via, and what they mean. *Invariants:* sides count in the order of
 //! the command line, however they are named; nothing is looked at before [`InputArguments::sources`]. *Cost:* the
 //! paths of all files, within the memory limit.
 
@@ -9,17 +9,19 @@ mod expand;
 mod list;
 mod names;
 mod stdin;
+mod via;
 mod words;
 
 use std::path::{Path, PathBuf};
 
-use outset::{Error, Files, Interrupt, Result, Source};
+use outset::{Error, Files, Interrupt, Producer, Result, Source};
 
 pub(crate) use self::arguments::{FILES, SIDES};
 use self::expand::expand;
 pub(crate) use self::list::List;
 pub(crate) use self::names::Names;
 use self::stdin::{STDIN, check_part};
+use self::via::CommandWords;
 pub(crate) use self::words::SidesPurpose;
 use super::options::MachineArguments;
 
@@ -32,6 +34,12 @@ pub(crate) struct InputArguments {
     sides: Vec<Side>,
     /// True if names in lists end in NUL.
     null: bool,
+    /// The command that all sides are read through.
+    via: Option<CommandWords>,
+    /// The commands of single sides, by their numbers from 1; `None` for a side that is read as files.
+    via_of: Vec<(usize, Option<CommandWords>)>,
+    /// True if what the commands say is passed on.
+    is_verbose: bool,
     /// The memory that names may take, in bytes.
     machine: MachineArguments,
 }
@@ -45,6 +53,17 @@ enum Side {
     Paths(Vec<PathBuf>),
     /// The files that this file lists.
     List(PathBuf),
+}
+
+impl Side {
+    /// Returns true if its bytes are those of standard input.
+    fn is_stdin(&self) -> bool {
+        match self {
+            Self::File(path) => path == Path::new(STDIN),
+            Self::Paths(paths) => paths.as_slice() == [Path::new(STDIN)],
+            Self::List(_) => false,
+        }
+    }
 }
 
 impl InputArguments {
@@ -70,24 +89,73 @@ impl InputArguments {
     /// named twice; [`Error::Input`] for what cannot be looked at; [`Error::MemoryPlan`] for more files than the limit
     /// has room for.
     fn sources(&self) -> Result<Vec<Source>> {
-        let is_stdin = |side: &&Side| match side {
-            Side::File(path) | Side::List(path) => path == Path::new(STDIN),
-            Side::Paths(paths) => paths.as_slice() == [Path::new(STDIN)],
+        let reads_stdin = |side: &&Side| match side {
+            Side::List(path) => path == Path::new(STDIN),
+            side => side.is_stdin(),
         };
         if self.lists().any(|list| list == Path::new(STDIN))
-            && self.sides.iter().filter(is_stdin).count() > 1
+            && self.sides.iter().filter(reads_stdin).count() > 1
         {
             return Err(Error::usage(
                 "-: standard input was named twice",
                 "name it once, because it can only be read once",
             ));
         }
+        let absent = self
+            .via_of
+            .iter()
+            .find(|(number, _)| *number > self.sides.len());
+        if let Some((number, _)) = absent {
+            return Err(Error::usage(
+                format!("--via-of {number}: there is no side {number}"),
+                "number the sides from 1, in the order of the command line",
+            ));
+        }
         let mut names = Names::new(&self.machine.options(&Interrupt::new()));
-        let sides = self.sides.iter();
-        let sources = sides.map(|side| self.source(side, &mut names));
+        let sides = self.sides.iter().zip(1..);
+        let sources = sides.map(|(side, number)| match self.command_of(side, number) {
+            Some(words) => self.producer(side, words, &mut names),
+            None => self.source(side, &mut names),
+        });
         let sources = sources.collect::<Result<_>>()?;
         names.finish()?;
         Ok(sources)
+    }
+
+    /// Returns the words of the command that this side, with this number, is read through.
+    fn command_of(&self, side: &Side, number: usize) -> Option<&CommandWords> {
+        let own = self.via_of.iter().rfind(|(other, _)| *other == number);
+        let words = own.map_or(self.via.as_ref(), |(_, words)| words.as_ref());
+        words.filter(|_| !side.is_stdin())
+    }
+
+    /// Makes the source of what a command writes for the paths of a side, which are not looked at.
+    fn producer(&self, side: &Side, words: &CommandWords, names: &mut Names) -> Result<Source> {
+        let name = match side {
+            Side::File(path) => {
+                names.push(path.clone())?;
+                path.as_path()
+            }
+            Side::Paths(paths) => {
+                for path in paths {
+                    check_part(path)?;
+                    names.push(path.clone())?;
+                }
+                paths.first().map_or(Path::new(""), PathBuf::as_path)
+            }
+            Side::List(list) => {
+                self.read_list(list, names)?;
+                list.as_path()
+            }
+        };
+        let producer = Producer::new(name, &words.0, names.take());
+        Ok(Source::from(producer.heard(self.is_verbose)))
+    }
+
+    /// Adds the names that a list has.
+    fn read_list(&self, list: &Path, names: &mut Names) -> Result<()> {
+        let terminator = if self.null { 0 } else { b'\n' };
+        names.read(List::open(list, terminator, LIST_ADVICE)?, check_part)
     }
 
     fn source(&self, side: &Side, names: &mut Names) -> Result<Source> {
@@ -95,8 +163,7 @@ impl InputArguments {
             Side::File(path) => Ok(Source::from(path)),
             Side::Paths(paths) => source_of(paths, names),
             Side::List(list) => {
-                let terminator = if self.null { 0 } else { b'\n' };
-                names.read(List::open(list, terminator, LIST_ADVICE)?, check_part)?;
+                self.read_list(list, names)?;
                 Ok(Source::from(Files::new(list, names.take())))
             }
         }

@@ -58,6 +58,10 @@ impl InputArguments {
                 let files = numbers::counted(files.paths().len() as u64, "file");
                 Some(format!("side {number}: {files}: {}", named(words)))
             }
+            (Some(words), Source::Producer(producer)) => {
+                let outputs = numbers::counted(producer.names().len() as u64, "output");
+                Some(format!("side {number}: {outputs}: {}", named(words)))
+            }
             _ => None::<String>,
         });
         names.collect()
@@ -85,7 +89,7 @@ impl InputArguments {
     fn check_files(&self, purpose: SidesPurpose) -> Result<()> {
         for (index, side) in self.sides.iter().enumerate() {
             let Side::File(path) = side else { continue };
-            if !is_missing(path) {
+            if self.command_of(side, index + 1).is_some() || !is_missing(path) {
                 continue;
             }
             let is_last = index + 1 == self.sides.len() && index >= purpose.least;

@@ -15,3 +15,4 @@ mod pieces;
 mod short;
 mod sides;
 mod sources;
+mod via;

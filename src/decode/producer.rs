@@ -1,0 +1,217 @@
+//! An input that another program writes: the output of a command.
+//!
+//! *Owns:* [`Producer`]: the command for each name of an input, and the word of its end. A shell's `<(command)` hides that
+//! the command failed; here the end of the output counts only after the command said that it was all.
+//!
+//! *Invariants:* the output of a command is an input only if the command ends with status 0. A command is started when
+//! its output is to be read, and is stopped when nobody reads it any more. *Cost:* a process, a thread and 2 KiB for
+//! each command that runs; the bytes come straight from its pipe.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use memchr::memmem;
+
+use crate::decode::stream::Writer;
+use crate::error::{Error, Result};
+use crate::sys::child::{Child, Ending};
+
+/// The word, or the part of one, that stands for the name.
+const PLACE: &[u8] = b"{}";
+/// The last lines of a program that an error has.
+const LINES: usize = 3;
+
+/// The outputs of a command, run for each of its names: one side of an operation.
+///
+/// The output is what counts: a name may be an address in an object store, a query, or a file on another machine. The
+/// run fails if a command cannot be started, or ends with a status other than 0, or by a signal. Several outputs are
+/// read one after the other, as if they were concatenated, but a line never goes on in the next one. Compressed output
+/// is decoded.
+///
+/// ```
+/// use outset::{Options, Producer, Source, collect, Selection};
+///
+/// let fruit = Producer::new("fruit", ["printf", r"apple\n%s\n", "{}"], ["banana", "cherry"]);
+/// let mut lines = collect(&[Source::from(fruit)], Selection::union(), &Options::default())?;
+/// lines.sort();
+/// assert_eq!(lines, [&b"apple"[..], b"banana", b"cherry"]);
+///
+/// let fails = Producer::new("none", ["false"], [""]);
+/// assert!(collect(&[Source::from(fails)], Selection::union(), &Options::default()).is_err());
+/// # Ok::<(), outset::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Producer {
+    name: PathBuf,
+    /// The program and its arguments.
+    words: Arc<[OsString]>,
+    /// What takes the place of `{}` in them.
+    names: Arc<Vec<PathBuf>>,
+    /// True if the standard error of the commands goes to that of this process as well.
+    is_heard: bool,
+}
+
+impl Producer {
+    /// Runs the program that is the first of `words`, with the others as its arguments, once for each of `names`: that
+    /// takes the place of `{}` in the words, or is a further word if none of them has `{}`. No shell is involved.
+    /// Messages and statistics call all outputs together `name`.
+    pub fn new(
+        name: impl Into<PathBuf>,
+        words: impl IntoIterator<Item = impl Into<OsString>>,
+        names: impl IntoIterator<Item = impl Into<PathBuf>>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            words: words.into_iter().map(Into::into).collect(),
+            names: Arc::new(names.into_iter().map(Into::into).collect()),
+            is_heard: false,
+        }
+    }
+
+    /// Passes on what the commands say on their standard error, if `is_heard`. An error has its last lines in any case.
+    #[must_use]
+    pub fn heard(self, is_heard: bool) -> Self {
+        Self { is_heard, ..self }
+    }
+
+    /// Returns the name of all outputs together.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Returns what the commands are run for, in the order of reading.
+    pub fn names(&self) -> &[PathBuf] {
+        &self.names
+    }
+
+    /// Makes the words of the command for `name`.
+    fn command(&self, name: &Path) -> Vec<OsString> {
+        let name = name.as_os_str();
+        let has_place = |word: &OsString| memmem::find(word.as_bytes(), PLACE).is_some();
+        let behind = (!self.words.iter().any(has_place)).then(|| name.to_owned());
+        let words = self.words.iter().map(|word| put(word, name));
+        words.chain(behind).collect()
+    }
+
+    /// Starts the command for the name with this number. Returns its output, and who says whether that is all.
+    ///
+    /// # Errors
+    /// [`Error::Input`] where it cannot be started.
+    pub(crate) fn start(&self, number: usize) -> Result<(File, Arc<dyn Writer>)> {
+        let name = &self.names[number];
+        let words = self.command(name);
+        let command = shown(&words);
+        let (child, output) = Child::start(words, self.is_heard).map_err(|error| Error::Input {
+            path: name.clone(),
+            source: io::Error::new(error.kind(), format!("cannot start `{command}`: {error}")),
+            advice: "check that the program is installed, and its name",
+        })?;
+        let file = File::from(OwnedFd::from(output));
+        Ok((file, Arc::new(RunningCommand { child, command })))
+    }
+}
+
+/// A command that writes a stream.
+#[derive(Debug)]
+struct RunningCommand {
+    child: Child,
+    /// Its words, as messages have them.
+    command: String,
+}
+
+impl RunningCommand {
+    /// Fails with what is known of a command that has ended badly.
+    fn refuse(&self, name: &Path, failure: Option<String>) -> Result<()> {
+        failure.map_or(Ok(()), |failure| {
+            Err(Error::Input {
+                path: name.to_owned(),
+                source: io::Error::other(format!("`{}` {failure}", self.command)),
+                advice: "what came of it may not be all: run it by itself to see what is wrong",
+            })
+        })
+    }
+}
+
+impl Writer for RunningCommand {
+    /// Waits for the status of the command: it may close its output long before it ends.
+    fn check(&self, name: &Path, stop: &dyn Fn() -> Result<()>) -> Result<()> {
+        self.refuse(name, self.child.wait(stop, failure)?)
+    }
+
+    /// Looks whether it has failed while what it started goes on.
+    fn check_silent(&self, name: &Path) -> Result<()> {
+        self.refuse(name, self.child.look(failure).flatten())
+    }
+}
+
+/// Words how a command failed, with its last lines; `None` if it did not.
+fn failure(ending: &Ending) -> Option<String> {
+    let how = match &ending.status {
+        Ok(status) => match status.code() {
+            Some(0) => return None,
+            Some(code) => format!("ended with status {code}"),
+            // Such as "signal: 9 (SIGKILL)".
+            None => format!("was ended by a {status}"),
+        },
+        Err(error) => format!("ended, and its status is not known ({error})"),
+    };
+    let text = String::from_utf8_lossy(&ending.last_words);
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let last = lines[lines.len().saturating_sub(LINES)..].join(" / ");
+    Some(if last.is_empty() {
+        how
+    } else {
+        format!("{how} after saying \"{last}\"")
+    })
+}
+
+/// Puts `name` in the place of each `{}` of a word.
+fn put(word: &OsStr, name: &OsStr) -> OsString {
+    let word = word.as_bytes();
+    let mut made = Vec::with_capacity(word.len() + name.len());
+    let mut from = 0;
+    for place in memmem::find_iter(word, PLACE) {
+        made.extend_from_slice(&word[from..place]);
+        made.extend_from_slice(name.as_bytes());
+        from = place + PLACE.len();
+    }
+    made.extend_from_slice(&word[from..]);
+    OsString::from_vec(made)
+}
+
+/// Writes words on one line for people.
+fn shown(words: &[OsString]) -> String {
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_takes_the_place_of_braces_or_comes_last() {
+        for (words, expected) in [
+            (&["cat"][..], "cat a b"),
+            (&["cat", "{}"], "cat a b"),
+            (
+                &["get", "--from={}", "-", "{}{}"],
+                "get --from=a b - a ba b",
+            ),
+            (&["{}"], "a b"),
+            (&["echo", "{ }"], "echo { } a b"),
+        ] {
+            let producer = Producer::new("x", words, ["a b"]);
+            assert_eq!(shown(&producer.command(Path::new("a b"))), expected);
+        }
+    }
+}

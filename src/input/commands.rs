@@ -1,0 +1,115 @@
+//! The commands whose output is an input.
+//!
+//! *Owns:* starting them, one after the other, and the headers before their records. *Invariants:* a command is started
+//! when its output is to be read, not before; only the first is started early, where it must say what the fields are
+//! called. Every reading runs them anew. *Cost:* one process at a time.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::decode::producer::Producer;
+use crate::decode::request::Opening;
+use crate::decode::stream::{StoppableStream, Writer};
+use crate::error::{Error, Result};
+use crate::input::byte_reader::Streams;
+use crate::input::front::{Front, FrontRules, front_of_stream};
+
+/// The output of a command, and who says whether it is all.
+type Output = (File, Arc<dyn Writer>);
+
+/// The commands of an input.
+#[derive(Debug)]
+pub(crate) struct Commands {
+    producer: Producer,
+    /// The first command, if it runs already and its header was read.
+    started: Mutex<Option<Output>>,
+    /// What comes before the records of each output, which has the first header; `None` if that is nothing.
+    front: Option<(FrontRules, Option<Vec<u8>>)>,
+}
+
+impl Commands {
+    /// Makes the commands of a producer, of which none runs yet.
+    pub(super) fn new(producer: Producer) -> Self {
+        Self {
+            producer,
+            started: Mutex::new(None),
+            front: None,
+        }
+    }
+
+    /// Starts the first command and reads what comes before its records, by `rules`.
+    ///
+    /// # Errors
+    /// As [`front_of_stream`]; where the command fails.
+    pub(super) fn read_front(&mut self, rules: FrontRules, opening: Opening<'_>) -> Result<Front> {
+        let output = self.producer.start(0)?;
+        let front = header(&output, self.name(0), rules, &|| opening.interrupt.check())?;
+        let first = front.header.as_ref().map(|header| header.record.clone());
+        self.front = Some((rules, first));
+        *self.started.lock() = Some(output);
+        Ok(front)
+    }
+
+    /// Starts the command with this number, and passes over its header.
+    fn start(&self, number: usize, stop: &(dyn Fn() -> Result<()> + Sync)) -> Result<Output> {
+        let (output, name) = (self.producer.start(number)?, self.name(number));
+        if let Some((rules, first)) = &self.front {
+            let front = header(&output, name, *rules, stop)?;
+            if let Some(header) = front.header
+                && first.as_ref().is_some_and(|first| *first != header.record)
+            {
+                return Err(Error::usage(
+                    format!(
+                        "{}: its header is not that of {}",
+                        name.display(),
+                        self.name(0).display()
+                    ),
+                    "give a side only outputs with the same header",
+                ));
+            }
+        }
+        Ok(output)
+    }
+}
+
+impl Streams for Commands {
+    fn count(&self) -> usize {
+        self.producer.names().len()
+    }
+
+    fn name(&self, number: usize) -> &Path {
+        let name = self.producer.names().get(number);
+        name.map_or(self.producer.name(), |name| name)
+    }
+
+    /// Starts the command with this number, unless that was the first for its header.
+    fn open<'a>(
+        &self,
+        number: usize,
+        stop: &'a (dyn Fn() -> Result<()> + Sync),
+    ) -> Result<StoppableStream<'a>> {
+        let started = self.started.lock().take().filter(|_| number == 0);
+        let (file, writer) = match started {
+            Some(output) => output,
+            None => self.start(number, stop)?,
+        };
+        Ok(StoppableStream::new(file, stop).written_by(Some(writer)))
+    }
+}
+
+/// Reads what comes before the records of an output. Where that has ended, its command must have come to its end, too.
+fn header(
+    (file, writer): &Output,
+    name: &Path,
+    rules: FrontRules,
+    stop: &(dyn Fn() -> Result<()> + Sync),
+) -> Result<Front> {
+    let found = front_of_stream(file, name, rules, stop);
+    match found {
+        Ok(front) if front.header.is_none() => writer.check(name, stop).and(Ok(front)),
+        found => found,
+    }
+}

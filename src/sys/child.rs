@@ -1,0 +1,354 @@
+//! Programs that a run starts, and that never outlive it.
+//!
+//! *Owns:* [`Child`]: starting a program, hearing what it says and how it ends, and stopping it.
+//!
+//! ```text
+//!  thread `via`: start ──▶ hear its standard error, up to its end ──▶ collect its status ──▶ note it
+//!                                                                                             │
+//!  a thread that reads its output, at the end of that:  Child::wait ◀─────────────────────────┘
+//! ```
+//!
+//! 1. The program is the first of a process group of its own, so that whatever it starts can be stopped with it.
+//! 2. The thread that starts it stays until it has ended: Linux can kill a program when the *thread* that started it
+//!    ends, and is asked to. So the program goes with this process, also where that is killed.
+//! 3. Collecting the status and stopping take the same lock. So a signal never goes to a process that got the number of
+//!    one that is gone.
+//! 4. Dropping a [`Child`] stops what is left: politely first ([`PATIENCE`]), then not.
+//!
+//! *Invariants:* no program is left behind by a run, whichever way that ends. Of what a program says only the end is
+//! kept. *Cost:* a thread, and [`KEPT_BYTES`], for each program.
+//!
+//! *Sources:* prctl(2), PR_SET_PDEATHSIG; pidfd_open(2).
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{self, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+
+use crate::error::Result;
+use crate::sys::first_error::LOOK_UP;
+
+/// The bytes of what a program said last that are kept.
+const KEPT_BYTES: usize = 2 << 10;
+/// The time that a program has to end when it is asked to.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// The time between two looks at a program where the system cannot say that it ended.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 20_000_000,
+};
+/// A poll that returns at once.
+const NOW: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 0,
+};
+
+/// A program that was started. Dropping it stops the program.
+#[derive(Debug)]
+pub(crate) struct Child {
+    shared: Arc<Shared>,
+}
+
+/// The end of a program.
+#[derive(Debug)]
+pub(crate) struct Ending {
+    /// Its status; an error where the system cannot say.
+    pub(crate) status: io::Result<ExitStatus>,
+    /// The last bytes of its standard error.
+    pub(crate) last_words: Vec<u8>,
+}
+
+/// The knowledge that the thread of a program shares with whoever waits for it.
+#[derive(Debug, Default)]
+struct Shared {
+    /// The program; `None` before it is started, and once its status was collected.
+    process: Mutex<Option<process::Child>>,
+    /// Its end, once that is known.
+    ending: Mutex<Option<Ending>>,
+    ended: Condvar,
+}
+
+impl Child {
+    /// Starts a program with an empty standard input; returns its standard output as well. Its standard error goes to
+    /// that of this process, too, if `is_heard`.
+    ///
+    /// # Errors
+    /// Those of the system: there is no such program, or no further process or thread.
+    pub(crate) fn start(words: Vec<OsString>, is_heard: bool) -> io::Result<(Self, ChildStdout)> {
+        let shared = Arc::new(Shared::default());
+        let theirs = Arc::clone(&shared);
+        let (started, outcome) = sync_channel(1);
+        let thread = std::thread::Builder::new().name("via".into());
+        thread.spawn(move || theirs.run(&words, is_heard, &started))?;
+        let gone = |_| Err(io::Error::other("its thread panicked"));
+        let output = outcome.recv().unwrap_or_else(gone)?;
+        Ok((Self { shared }, output))
+    }
+
+    /// Waits for the end of the program, for as long as `stop` gives no error.
+    ///
+    /// # Errors
+    /// What `stop` returns.
+    pub(crate) fn wait<T>(
+        &self,
+        stop: &dyn Fn() -> Result<()>,
+        look: impl FnOnce(&Ending) -> T,
+    ) -> Result<T> {
+        let mut ending = self.shared.ending.lock();
+        loop {
+            if let Some(ending) = &*ending {
+                return Ok(look(ending));
+            }
+            stop()?;
+            self.shared.ended.wait_for(&mut ending, LOOK_UP);
+        }
+    }
+
+    /// Looks at the end of the program, if it has ended.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Ending) -> T) -> Option<T> {
+        self.shared.ending.lock().as_ref().map(look)
+    }
+
+    /// Waits until the program has ended, up to `patience` if that is given. False if it goes on.
+    fn ends_within(&self, patience: Option<Duration>) -> bool {
+        let until = patience.map(|patience| Instant::now() + patience);
+        let mut ending = self.shared.ending.lock();
+        while ending.is_none() && until.is_none_or(|until| Instant::now() < until) {
+            self.shared.ended.wait_for(&mut ending, LOOK_UP);
+        }
+        ending.is_some()
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if !self.ends_within(Some(Duration::ZERO)) {
+            self.shared.signal(Signal::TERM);
+            if !self.ends_within(Some(PATIENCE)) {
+                self.shared.signal(Signal::KILL);
+                self.ends_within(None);
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Runs the program from its start to its end; `started` hears how it started.
+    fn run(
+        &self,
+        words: &[OsString],
+        is_heard: bool,
+        started: &SyncSender<io::Result<ChildStdout>>,
+    ) {
+        // Locked until the program is known: whoever stops it meanwhile waits.
+        let mut process = self.process.lock();
+        let mut child = match start(words) {
+            Ok(child) => child,
+            Err(error) => {
+                _ = started.send(Err(error));
+                return;
+            }
+        };
+        let (output, messages) = (child.stdout.take(), child.stderr.take());
+        let end = Pid::from_raw(child.id() as i32)
+            .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        *process = Some(child);
+        drop(process);
+        let output = output.ok_or_else(|| io::Error::other("it has no standard output"));
+        _ = started.send(output);
+        let mut heard = Heard {
+            messages,
+            last: Vec::new(),
+            is_passed_on: is_heard,
+        };
+        let status = loop {
+            heard.listen(end.as_ref());
+            if let Some(status) = self.collect() {
+                break status;
+            }
+        };
+        // What it said last may still be in the pipe.
+        while heard.hear(Some(&NOW)) {}
+        let mut ending = self.ending.lock();
+        *ending = Some(Ending {
+            status,
+            last_words: heard.last,
+        });
+        self.ended.notify_all();
+    }
+
+    /// Collects the status, if the program has ended.
+    fn collect(&self) -> Option<io::Result<ExitStatus>> {
+        let mut process = self.process.lock();
+        let status = process.as_mut()?.try_wait().transpose()?;
+        *process = None;
+        Some(status)
+    }
+
+    /// Sends a signal to the program and to all that it has started.
+    fn signal(&self, signal: Signal) {
+        let process = self.process.lock();
+        let pid = process.as_ref().map(|child| child.id() as i32);
+        if let Some(pid) = pid.and_then(Pid::from_raw) {
+            // That it is gone is fine: its status has only not been collected yet.
+            _ = kill_process_group(pid, signal);
+        }
+    }
+}
+
+/// The standard error of a program.
+struct Heard {
+    /// Its pipe; `None` after its end.
+    messages: Option<ChildStderr>,
+    /// The last bytes that came.
+    last: Vec<u8>,
+    /// True if all of it goes to the standard error of this process.
+    is_passed_on: bool,
+}
+
+impl Heard {
+    /// Waits until there is something to hear, or the program has ended, as `end` tells.
+    fn listen(&mut self, end: Option<&OwnedFd>) {
+        let patience = end.is_none().then_some(&LOOK);
+        let messages = self.messages.as_ref().map(AsFd::as_fd);
+        let mut ends: Vec<PollFd<'_>> = messages
+            .iter()
+            .chain(end.map(AsFd::as_fd).iter())
+            .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))
+            .collect();
+        _ = poll(&mut ends, patience);
+        self.hear(Some(&NOW));
+    }
+
+    /// Reads what there is to hear within `patience`. False if there is nothing.
+    fn hear(&mut self, patience: Option<&Timespec>) -> bool {
+        let Some(messages) = &mut self.messages else {
+            return false;
+        };
+        let mut waiting = [PollFd::new(messages, PollFlags::IN)];
+        if !poll(&mut waiting, patience).is_ok_and(|ready| ready > 0) {
+            return false;
+        }
+        let mut bytes = [0; KEPT_BYTES];
+        match messages.read(&mut bytes) {
+            Ok(0) => self.messages = None,
+            Ok(read) => self.keep(&bytes[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => self.messages = None,
+        }
+        self.messages.is_some()
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if self.is_passed_on {
+            // Nobody who reads it: the run goes on.
+            _ = io::stderr().write_all(bytes);
+        }
+        self.last.extend_from_slice(bytes);
+        let more = self.last.len().saturating_sub(KEPT_BYTES);
+        self.last.drain(..more);
+    }
+}
+
+/// Starts a program in a process group of its own, which ends with the calling thread.
+fn start(words: &[OsString]) -> io::Result<process::Child> {
+    let (program, arguments) = words
+        .split_first()
+        .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    #[cfg(target_os = "linux")]
+    {
+        let end_with_parent = || {
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+                .map_err(io::Error::from)
+        };
+        #[expect(
+            unsafe_code,
+            reason = "what runs between fork and exec has no safe form"
+        )]
+        // SAFETY: it makes one system call, which is safe after a fork, and neither allocates nor takes a lock.
+        unsafe {
+            command.pre_exec(end_with_parent);
+        }
+    }
+    command.spawn()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use std::io::{BufRead, BufReader};
+
+    use super::*;
+
+    fn shell(script: &str) -> (Child, ChildStdout) {
+        let words = ["sh", "-c", script].map(OsString::from).to_vec();
+        Child::start(words, false).unwrap()
+    }
+
+    #[test]
+    fn b27_the_end_of_a_program_is_told_with_its_last_words() {
+        for (script, status, last) in [
+            ("exit 0", "exit status: 0", ""),
+            ("echo no >&2; exit 7", "exit status: 7", "no\n"),
+            ("kill -9 $$", "signal: 9 (SIGKILL)", ""),
+            ("exec 2>&-; sleep 0.05; exit 3", "exit status: 3", ""),
+            // Whoever it leaves behind may hold its standard error.
+            ("echo on >&2; sleep 5 & exit 4", "exit status: 4", "on\n"),
+        ] {
+            let (child, _output) = shell(script);
+            let found = child.wait(&|| Ok(()), |end| {
+                (
+                    end.status.as_ref().unwrap().to_string(),
+                    end.last_words.clone(),
+                )
+            });
+            assert_eq!(
+                found.unwrap(),
+                (status.to_owned(), last.as_bytes().to_vec()),
+                "{script}"
+            );
+        }
+    }
+
+    #[test]
+    fn b27_only_the_end_of_much_is_kept() {
+        let (child, _output) = shell("yes | head -c 3000000 >&2; echo last >&2");
+        let last = child
+            .wait(&|| Ok(()), |end| end.last_words.clone())
+            .unwrap();
+        assert_eq!(last.len(), KEPT_BYTES);
+        assert!(last.ends_with(b"y\nlast\n"));
+    }
+
+    #[test]
+    fn b27_a_program_and_what_it_started_end_when_they_are_dropped() {
+        let (child, mut output) =
+            shell("trap '' TERM; sleep 1000 & echo $!; echo $$; wait; sleep 1000");
+        let numbers: Vec<String> = BufReader::new(&mut output)
+            .lines()
+            .take(2)
+            .map(Result::unwrap)
+            .collect();
+        drop(child);
+        for number in numbers {
+            let state = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+            // One that nobody has collected yet is dead, too.
+            assert!(state.is_empty() || state.contains(") Z"), "{state}");
+        }
+    }
+}
