@@ -29,7 +29,19 @@ fn c9_below_the_floor_the_least_that_would_do_is_named_and_does() {
 
 #[test]
 fn c9_every_layout_adds_up_to_the_limit_at_every_size() {
-    for memory in [
+    // A third of them, so that each two of these numbers meet.
+    layouts_add_up(|memory, count, shape| (memory + count + shape) % 3 == 0);
+}
+
+#[test]
+#[ignore = "slow: close to a second"]
+fn c9_every_layout_adds_up_to_every_limit_at_every_size() {
+    layouts_add_up(|_, _, _| true);
+}
+
+/// Checks the layouts of those plans that are wanted by the numbers of their memory, count and shape.
+fn layouts_add_up(is_wanted: fn(usize, usize, usize) -> bool) {
+    let memories = [
         16 << 20,
         20 << 20,
         32 << 20,
@@ -38,8 +50,9 @@ fn c9_every_layout_adds_up_to_the_limit_at_every_size() {
         1 << 30,
         4 << 30,
         1 << 40,
-    ] {
-        for count in [
+    ];
+    for (size, memory) in memories.into_iter().enumerate() {
+        let counts = [
             0,
             1,
             1000,
@@ -47,13 +60,18 @@ fn c9_every_layout_adds_up_to_the_limit_at_every_size() {
             5_000_000_000,
             50_000_000_000,
             1 << 45,
-        ] {
-            for (inputs, threads, longest) in [
+        ];
+        for (order, count) in counts.into_iter().enumerate() {
+            let shapes = [
                 (2, 1, 10),
                 (2, 2, 1 << 20),
                 (5, 64, 64),
                 (300, 1000, 1 << 40),
-            ] {
+            ];
+            for (shape, (inputs, threads, longest)) in shapes.into_iter().enumerate() {
+                if !is_wanted(size, order, shape) {
+                    continue;
+                }
                 for strategy in Strategy::ALL {
                     let shapes = vec![lines(count); inputs];
                     let job = Job {

@@ -310,7 +310,8 @@ fn redirected_progress_is_whole_lines_with_a_rate_and_a_time_left() {
     let mut running = sandbox.start_unread(
         sandbox.command("intersect a b --strategy memory -j 1 --memory 64M --progress always"),
     );
-    read_slowly(&mut running, text.len(), 3.2);
+    // A line comes every two seconds.
+    read_slowly(&mut running, text.len(), 2.3);
     let outcome = running.finish();
     outcome.succeeds();
     assert!(
