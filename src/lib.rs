@@ -320,7 +320,9 @@ pub use lines::{LineFormat, Lines};
 pub use notice::{Foreign, Notice};
 pub use observer::Observer;
 pub use options::{KeyType, Options};
-pub use output::{CountSink, OutputFile, OutputWriter, Sink, WriteSink};
+pub use output::{
+    Codec, Compression, CompressorPlan, CountSink, OutputFile, OutputWriter, Sink, WriteSink,
+};
 pub use overlaps::{Combination, Overlaps, overlaps};
 pub use plan::Strategy;
 pub use record::{BadRecords, Dialect, Field, Joined, KeyForm, Keys, Syntax};

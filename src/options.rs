@@ -10,6 +10,7 @@ use crate::hash::HashKey;
 use crate::interrupt::Interrupt;
 use crate::lines::LineFormat;
 use crate::observer::Observer;
+use crate::output::Compression;
 use crate::plan::Strategy;
 use crate::record::{Dialect, KeyForm, Keys, Syntax};
 use crate::selection::LabelForm;
@@ -76,6 +77,9 @@ pub struct Options {
     /// repeat and the run will need less than planned. A disk that does fill up ends the run with
     /// [`Error::Temp`](crate::Error::Temp). `max_temp_bytes` still applies.
     pub ignore_free_space: bool,
+    /// The compressed outputs that the caller writes beside the run, as [`OutputFile`](crate::OutputFile) does: the plan
+    /// leaves them memory. Plan each with [`CompressorPlan::new`](crate::CompressorPlan::new).
+    pub compressions: Vec<Compression>,
     /// Number of worker threads. `None`: the number of cores available to the process.
     pub threads: Option<usize>,
     /// True if inputs that are compressed (gzip, bzip2, xz, zstd, lz4: recognised by their first bytes) are decoded. If
@@ -129,6 +133,7 @@ impl Default for Options {
             temp_dirs: Vec::new(),
             max_temp_bytes: None,
             ignore_free_space: false,
+            compressions: Vec::new(),
             threads: None,
             decompress: true,
             format: LineFormat::default(),

@@ -27,7 +27,7 @@ use tempfile::NamedTempFile;
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, PathGuard};
 use crate::output::unnamed_file::{UnnamedFile, part_names};
-use crate::output::{OutputWriter, output_error};
+use crate::output::{CompressorPlan, OutputWriter, output_error};
 use crate::sys::failpoint::fail_point;
 use crate::sys::file_id::{FileId, directory_of, follow_links};
 
@@ -42,6 +42,8 @@ pub struct OutputFile {
     /// The name of the result in messages.
     name: String,
     file: WrittenFile,
+    /// The way in which writers compress; `None`: not at all.
+    compressing: Option<CompressorPlan>,
 }
 
 /// The file that the bytes go to, and the way it gets its name. Paths have their symbolic links followed.
@@ -84,8 +86,21 @@ impl OutputFile {
             (path.display().to_string(), file)
         };
         match file {
-            Ok(file) => Ok(Self { name, file }),
+            Ok(file) => Ok(Self {
+                name,
+                file,
+                compressing: None,
+            }),
             Err(error) => Err(output_error(&name, "cannot open for writing", error)),
+        }
+    }
+
+    /// Has its writers compress what they are given.
+    #[must_use]
+    pub fn compressed(self, plan: CompressorPlan) -> Self {
+        Self {
+            compressing: Some(plan),
+            ..self
         }
     }
 
@@ -105,7 +120,12 @@ impl OutputFile {
             WrittenFile::Unnamed(file, _) => anew(file.as_file()),
             WrittenFile::Replacing(file, ..) => anew(file.as_file()),
         };
-        writer.map_err(|error| output_error(&self.name, "cannot open for writing", error))
+        let writer =
+            writer.map_err(|error| output_error(&self.name, "cannot open for writing", error))?;
+        Ok(match self.compressing {
+            Some(plan) => writer.compressing(plan),
+            None => writer,
+        })
     }
 
     /// Makes the error of a write into it that failed, with what to do next.
@@ -119,7 +139,7 @@ impl OutputFile {
     /// [`crate::Error::Output`]; the target is then what it was before, unless only the sync of the directory
     /// failed, which comes last.
     pub fn finish(self) -> Result<()> {
-        let Self { name, file } = self;
+        let Self { name, file, .. } = self;
         let name = name.as_str();
         let fail = |what| move |error| output_error(name, what, error);
         let path = match file {
@@ -276,6 +296,7 @@ mod tests {
         std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
 
         let named = || OutputFile {
+            compressing: None,
             name: String::new(),
             file: WrittenFile::named(path.clone(), 0o640, &Interrupt::new()).unwrap(),
         };

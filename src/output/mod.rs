@@ -1,12 +1,13 @@
 //! The receiver of the result.
 //!
 //! *Owns:* the [`Sink`] that a caller gives, and the file of a command. [`OutputFile`] is the file that is put in
-//! place as a whole or not at all; [`OutputWriter`] writes it on threads of its own.
+//! place as a whole or not at all; [`OutputWriter`] writes it on threads of its own, compressed if that is wanted.
 //!
 //! *Invariants:* a sink is called by one thread at a time, once for each line of the result.
 //!
 //! *Cost:* a file is written once, in pieces of 256 KiB.
 
+mod compressed;
 mod file;
 mod target;
 mod threads;
@@ -15,6 +16,8 @@ mod writer;
 
 use std::io::{self, Write};
 
+pub(crate) use self::compressed::compressors_bytes;
+pub use self::compressed::{Codec, Compression, CompressorPlan};
 pub use self::file::OutputFile;
 pub(crate) use self::file::is_appended_to;
 pub use self::writer::OutputWriter;

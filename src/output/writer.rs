@@ -35,6 +35,7 @@ use std::io::{self, Write};
 use std::mem;
 use std::sync::Arc;
 
+use crate::output::compressed::{Compressor, CompressorPlan};
 use crate::output::target::{BYTES, Target, WriteBuffer};
 use crate::output::threads::{MOST_THREADS, WritingThreads, failed_before};
 
@@ -49,6 +50,8 @@ pub struct OutputWriter {
     /// while the target is written directly.
     offset: Option<u64>,
     drain: Drain,
+    /// Stands before all this, where bytes are compressed.
+    compressor: Option<Compressor>,
 }
 
 /// The receiver of full buffers.
@@ -85,7 +88,16 @@ impl OutputWriter {
             target: Arc::new(target),
             offset,
             drain: Drain::Idle,
+            compressor: None,
         })
+    }
+
+    /// Has it compress what it is given.
+    pub(super) fn compressing(self, plan: CompressorPlan) -> Self {
+        Self {
+            compressor: Some(Compressor::new(plan)),
+            ..self
+        }
     }
 
     /// Hands the full buffer to the threads, starting one if all are busy, and goes on with another buffer. Waits
@@ -113,10 +125,9 @@ impl OutputWriter {
     fn go_on(&mut self, bytes: usize) {
         self.offset = self.offset.map(|offset| offset + bytes as u64);
     }
-}
 
-impl Write for OutputWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    /// Takes some bytes as they go into the file, and returns how many.
+    fn take(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.filling.filled == BYTES {
             self.hand_over()?;
         }
@@ -127,9 +138,38 @@ impl Write for OutputWriter {
         Ok(taken)
     }
 
+    /// Takes all of a frame.
+    fn take_all(&mut self, mut frame: &[u8]) -> io::Result<()> {
+        while !frame.is_empty() {
+            frame = &frame[self.take(frame)?..];
+        }
+        Ok(())
+    }
+
+    /// Has `work` done by the compressor, if there is one.
+    fn compressed<T>(
+        &mut self,
+        work: impl FnOnce(&mut Compressor, &mut Self) -> io::Result<T>,
+    ) -> Option<io::Result<T>> {
+        let mut compressor = self.compressor.take()?;
+        let done = work(&mut compressor, self);
+        self.compressor = Some(compressor);
+        Some(done)
+    }
+}
+
+impl Write for OutputWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let compressed =
+            self.compressed(|compressor, it| compressor.take(bytes, |frame| it.take_all(frame)));
+        compressed.unwrap_or_else(|| self.take(bytes))
+    }
+
     /// Waits until everything was handed to the system. It need not be on the disk then. Direct writing ends
-    /// here if the last page is not full.
+    /// here if the last page is not full, and so does a frame of what is compressed.
     fn flush(&mut self) -> io::Result<()> {
+        self.compressed(|compressor, it| compressor.finish(|frame| it.take_all(frame)))
+            .unwrap_or(Ok(()))?;
         match mem::replace(&mut self.drain, Drain::Failed) {
             Drain::Idle => {}
             Drain::Threads(threads) => threads.finish()?,

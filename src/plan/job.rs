@@ -5,6 +5,7 @@
 
 use crate::decode::compressed::Decoding;
 use crate::input::sample::distinct_lines::Distinct;
+use crate::output::{Compression, compressors_bytes};
 use crate::plan::FilterPlan;
 use crate::plan::Strategy;
 use crate::selection::Selection;
@@ -88,6 +89,8 @@ pub struct Job {
     /// The memory that the process needs besides buffers, in bytes: code, stacks, small allocations. Includes the
     /// threads that this limit allows.
     pub base_bytes: u64,
+    /// The compressed outputs beside the run. `base_bytes` includes what they take under this limit.
+    pub compressions: Vec<Compression>,
     /// Threads for the work on lines, at least 1; memory may allow fewer.
     pub threads: usize,
     /// The strategy asked for; `None` to choose.
@@ -157,10 +160,13 @@ impl Job {
         self.inputs.iter().any(is_guess)
     }
 
-    /// Puts the job under another limit. More or fewer threads may run under it, so `base_bytes` changes by what they
-    /// take.
+    /// Puts the job under another limit. More or fewer threads may run under it, and compress larger pieces, so
+    /// `base_bytes` changes by what they take.
     pub(super) fn with_memory(&self, memory_bytes: u64) -> Self {
-        let of_threads = |bytes| threads_bytes(self.threads, bytes);
+        let of_threads = |bytes| {
+            threads_bytes(self.threads, bytes)
+                + compressors_bytes(&self.compressions, self.threads, bytes)
+        };
         let fixed = self
             .base_bytes
             .saturating_sub(of_threads(self.memory_bytes));

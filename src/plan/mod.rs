@@ -117,6 +117,7 @@ pub use strategy::Strategy;
 ///     common_share: None,
 ///     any_lines: None,
 ///     always_spill: false,
+///     compressions: Vec::new(),
 ///     can_read_again: true,
 ///     set_estimate: Default::default(),
 /// };

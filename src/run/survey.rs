@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! base_bytes   = resident now + 1 MiB (8.25 MiB at least) + 320 KiB for each thread
-//!                (+ 80 KiB for each worker with keys)
+//!                (+ 80 KiB for each worker with keys) (+ what compressed outputs take)
 //! memory_bytes = the limit, or less where address space (ulimit -v) is short
 //! ```
 
@@ -18,6 +18,7 @@ use crate::input::sample::{Sample, sample};
 use crate::lines::LineFormat;
 use crate::notice::{Foreign, Notice};
 use crate::options::{KeyType, Options};
+use crate::output::compressors_bytes;
 use crate::plan::{InputShape, Job, SetEstimate, all_threads, threads_bytes};
 use crate::record::Keys;
 use crate::selection::Selection;
@@ -71,7 +72,9 @@ pub(super) fn job_of_shapes(
         Some(_) => threads as u64 * KEY_BYTES,
         None => 0,
     };
-    let base_bytes = process_bytes(resident) + threads_bytes(threads, asked_bytes) + for_keys;
+    let for_output = compressors_bytes(&options.compressions, threads, asked_bytes);
+    let base_bytes =
+        process_bytes(resident) + threads_bytes(threads, asked_bytes) + for_keys + for_output;
     // Where address space is limited, buffers must leave room for stacks and small allocations: a buffer that is
     // refused is an error with advice, but an allocation that fails ends the process. The second one of each worker is
     // that of a thread that loads for it, and of eight workers all have another. Of all other threads four are for up
@@ -99,6 +102,7 @@ pub(super) fn job_of_shapes(
         common_share: None,
         any_lines: None,
         always_spill: options.always_spill,
+        compressions: options.compressions.clone(),
         can_read_again: options.line_format().quoted.is_none(),
         set_estimate: SetEstimate::Trust,
     }

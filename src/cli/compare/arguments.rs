@@ -14,6 +14,7 @@ use super::sweep::Sweep;
 use crate::cli::help::{REPORTS, STRATEGY};
 use crate::cli::operation::Operation;
 use crate::cli::options::TalkArguments;
+use crate::cli::outputs::CompressArguments;
 use crate::cli::run_options::{ForceArguments, RunArguments};
 use crate::cli::sides::{FILES, InputArguments};
 use crate::cli::texts::{self, long};
@@ -75,6 +76,9 @@ pub(crate) struct CompareArguments {
     /// Write the missing lines to FILE, complete or not at all (diff)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sweep", "list_false"])]
     list_missing: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) compress: CompressArguments,
 
     #[command(flatten)]
     pub(super) inputs: InputArguments,

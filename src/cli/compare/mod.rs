@@ -14,7 +14,7 @@ pub(crate) mod words;
 use std::sync::Arc;
 
 use outset::compare::{Comparer, Comparison, Plans, Point};
-use outset::{CountSink, Interrupt, Result, Sink, Source, WriteSink};
+use outset::{CountSink, Interrupt, Options, Result, Sink, Source, WriteSink};
 
 pub(crate) use self::arguments::CompareArguments;
 pub(crate) use self::report::ComparisonReport;
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
     };
     let sources = arguments.inputs.sources_for(purpose)?;
     reporter.announce(arguments.inputs.names_of_sides(&sources));
-    let mut outputs = claim(arguments, &sources)?.open(interrupt)?;
+    let mut outputs = claim(arguments, &sources, &mut options)?.open(interrupt)?;
     options.observer = Some(outputs.observer(reporter.clone()));
     outputs.note_temp_dirs(&options);
     let selection = arguments.operation.selection();
@@ -141,8 +141,12 @@ fn listed(
     Ok(found)
 }
 
-/// Refuses outputs that are inputs, or one another.
-fn claim(arguments: &CompareArguments, sources: &[Source]) -> Result<Claims> {
+/// Refuses outputs that are inputs, or one another. Leaves memory in `options` for those that are compressed.
+fn claim(
+    arguments: &CompareArguments,
+    sources: &[Source],
+    options: &mut Options,
+) -> Result<Claims> {
     let key_file = arguments.run.lines.key_file();
     let mut claims = Claims::reading(arguments.inputs.lists().chain(key_file)).and_sources(sources);
     claims.write(None, "the table")?;
@@ -151,6 +155,7 @@ fn claim(arguments: &CompareArguments, sources: &[Source]) -> Result<Claims> {
     }
     claims.write_stats(arguments.stats.as_deref())?;
     claims.write_page(arguments.report.as_deref())?;
+    claims.compress(arguments.compress.asked(), options)?;
     claims.check_names(false, &arguments.talk)?;
     Ok(claims)
 }

@@ -16,6 +16,7 @@ use crate::cli::options::{
     FormatArguments, KindName, LineArguments, MachineArguments, ReadingArguments, TalkArguments,
     parse_bits,
 };
+use crate::cli::outputs::CompressArguments;
 use crate::cli::texts::{self, long};
 
 /// The rate of a filter for which no other size is given.
@@ -151,6 +152,9 @@ pub(crate) struct AskArguments {
     pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]
+    pub(crate) compress: CompressArguments,
+
+    #[command(flatten)]
     pub(crate) format: FormatArguments,
 
     #[command(flatten)]
@@ -274,6 +278,9 @@ pub(crate) struct InsertArguments {
 
     #[arg(short, long, help = texts::OUTPUT, long_help = long(texts::OUTPUT, NEW_LINES), value_name = "FILE", help_heading = RESULT, requires = "print_new")]
     pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) compress: CompressArguments,
 }
 
 /// Show a filter's kind, size, number of lines and false-positive rate.

@@ -157,9 +157,11 @@ fn run_query(
     count_only: bool,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let (options, reporter) = reading_options(&arguments.work, arguments.how(), interrupt);
+    let (mut options, reporter) = reading_options(&arguments.work, arguments.how(), interrupt);
     let mut claims = Claims::reading(arguments.files().chain([&arguments.filter]));
     claims.write_result(arguments.output.as_deref(), "-o")?;
+    claims.compress(arguments.compress.asked(), &mut options)?;
+    claims.check_names(false, &arguments.work.talk)?;
     signals::watch_mapping(&arguments.filter, interrupt)?;
     let stored = StoredFilter::open(&arguments.filter)?;
     let outputs = claims.open(interrupt)?;
@@ -198,12 +200,14 @@ fn open_to_change(
 
 fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> {
     let asked = &arguments.change;
-    let (options, reporter) = reading_options(&asked.work, asked.how(), interrupt);
+    let (mut options, reporter) = reading_options(&asked.work, asked.how(), interrupt);
     let path = &asked.filter;
     let mut claims = Claims::reading(asked.files());
     claims.change_filter(path)?;
     if arguments.print_new {
         claims.write_result(arguments.output.as_deref(), "-o")?;
+        claims.compress(arguments.compress.asked(), &mut options)?;
+        claims.check_names(false, &asked.work.talk)?;
     }
     let (stored, outputs) = open_to_change(path, claims, interrupt)?;
     let sources = asked.sources();

@@ -12,7 +12,7 @@
 
 use std::path::{Path, PathBuf};
 
-use outset::{Destination, Error, FileId, Files, Result, Source};
+use outset::{CompressorPlan, Destination, Error, FileId, Files, Result, Source};
 use rustix::fs::{FileType, fstat, stat};
 
 /// Standard input or output, as the command line names it.
@@ -36,6 +36,10 @@ pub(crate) struct Claims {
     pub(super) filter: Option<PathBuf>,
     pub(super) stats: Option<PathBuf>,
     pub(super) page: Option<PathBuf>,
+    /// The compression of the result, and of what it drops.
+    pub(super) compressing: [Option<CompressorPlan>; 2],
+    /// True if the user has said how they are stored: their names promise nothing then.
+    pub(super) is_stored_as_asked: bool,
 }
 
 #[derive(Debug)]

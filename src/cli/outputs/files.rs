@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use outset::{Error, Interrupt, OutputFile, OutputWriter, Result};
+use outset::{CompressorPlan, Error, Interrupt, OutputFile, OutputWriter, Result};
 
 use crate::cli::streams::check_stderr;
 
@@ -14,9 +14,17 @@ use crate::cli::streams::check_stderr;
 pub(crate) struct ResultFile(OutputFile);
 
 impl ResultFile {
-    /// Opens the file at `path`; `-` is standard output.
-    pub(super) fn open(path: &Path, interrupt: &Interrupt) -> Result<Self> {
-        OutputFile::create(path, interrupt).map(Self)
+    /// Opens the file at `path` for text that is compressed so; `-` is standard output.
+    pub(super) fn open(
+        path: &Path,
+        compressing: Option<CompressorPlan>,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let file = OutputFile::create(path, interrupt)?;
+        Ok(Self(match compressing {
+            Some(plan) => file.compressed(plan),
+            None => file,
+        }))
     }
 
     /// Returns the name that messages have for it.

@@ -27,7 +27,7 @@ use serde::Serialize;
 pub(crate) use self::claims::Claims;
 pub(crate) use self::files::ResultFile;
 use self::files::StatsFile;
-pub(crate) use self::names::is_table;
+pub(crate) use self::names::{CompressArguments, is_table};
 use super::origin::{Origin, StatsWithOrigin};
 use super::report::Page;
 
@@ -54,13 +54,14 @@ impl Claims {
         let filter = filter.transpose()?;
         let stats = StatsFile::open(self.stats.as_deref(), interrupt)?;
         let page = Page::open_if_wanted(self.page.as_deref(), interrupt)?;
-        let file = |path: Option<PathBuf>| {
-            let file = path.map(|path| ResultFile::open(&path, interrupt));
+        let [of_result, of_duplicates] = self.compressing;
+        let file = |path: Option<PathBuf>, compressing| {
+            let file = path.map(|path| ResultFile::open(&path, compressing, interrupt));
             file.transpose()
         };
         Ok(Outputs {
-            result: file(self.result)?,
-            duplicates: file(self.duplicates)?,
+            result: file(self.result, of_result)?,
+            duplicates: file(self.duplicates, of_duplicates)?,
             filter,
             stats,
             page,

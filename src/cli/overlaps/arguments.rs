@@ -9,6 +9,7 @@ use clap::Args;
 use crate::cli::exit::EXIT_STATUS;
 use crate::cli::help::{REPORTS, RESULT};
 use crate::cli::options::TalkArguments;
+use crate::cli::outputs::CompressArguments;
 use crate::cli::run_options::{ChoiceArguments, ForceArguments, RunArguments};
 use crate::cli::sides::{FILES, InputArguments};
 use crate::cli::texts::{self, long};
@@ -34,6 +35,9 @@ pub(crate) struct OverlapsArguments {
 
     #[arg(short, long, help = texts::OUTPUT, value_name = "FILE", help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) compress: CompressArguments,
 
     #[arg(long, help = texts::JSON, long_help = long(texts::JSON, "The JSON also has the statistics of the run."), help_heading = RESULT)]
     pub(super) json: bool,

@@ -8,7 +8,7 @@ mod arguments;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use outset::{Interrupt, Options, Overlaps, Result, overlaps};
+use outset::{Interrupt, Overlaps, Result, overlaps};
 
 pub(crate) use self::arguments::OverlapsArguments;
 use super::escaping::visible;
@@ -31,17 +31,16 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
         Claims::reading(arguments.inputs.lists().chain(key_file)).and_sources(&sources);
     claims.write_result(arguments.output.as_deref(), "-o")?;
     claims.write_page(arguments.report.as_deref())?;
+    let options = arguments
+        .run
+        .options(arguments.output.as_deref(), interrupt);
+    let mut options = arguments.force.add_to(arguments.choice.add_to(options));
+    claims.compress(arguments.compress.asked(), &mut options)?;
     claims.check_names(false, &arguments.talk)?;
     let mut outputs = claims.open(interrupt)?;
     let reporter = Arc::new(Reporter::new(&arguments.talk));
     reporter.announce(arguments.inputs.names_of_sides(&sources));
-    let options = arguments
-        .run
-        .options(arguments.output.as_deref(), interrupt);
-    let options = Options {
-        observer: Some(outputs.observer(reporter.clone())),
-        ..arguments.force.add_to(arguments.choice.add_to(options))
-    };
+    options.observer = Some(outputs.observer(reporter.clone()));
     outputs.note_temp_dirs(&options);
     reporter.announce(missing_temp_dirs(&options));
     let found = overlaps(&sources, &options)?;

@@ -10,6 +10,7 @@ use crate::cli::help::RESULT;
 use crate::cli::keys::RecordArguments;
 use crate::cli::operation::Operation;
 use crate::cli::options::TalkArguments;
+use crate::cli::outputs::CompressArguments;
 use crate::cli::run_options::{ChoiceArguments, RunArguments, StoredFilterArguments};
 use crate::cli::select::{OrderArguments, RepeatArguments, SideArguments, WrittenArguments};
 use crate::cli::sides::{FILES, InputArguments, SIDES};
@@ -97,6 +98,9 @@ pub(crate) struct PlanArguments {
 
     #[command(flatten)]
     pub(crate) records: RecordArguments,
+
+    #[command(flatten)]
+    pub(crate) compress: CompressArguments,
 
     #[arg(long, help = texts::JSON, help_heading = RESULT)]
     pub(crate) json: bool,

@@ -36,6 +36,7 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
         .records
         .add_to_options(arguments.choice.add_to(options));
     let mut options = arguments.filters.add_to(options);
+    options.compressions = arguments.compress.compressions();
     if let Some(count) = arguments.machines {
         return print(&size_job(arguments, count, &options)?);
     }

@@ -13,6 +13,7 @@ use crate::cli::help::{REPORTS, RESULT};
 use crate::cli::keys::RecordArguments;
 use crate::cli::operation::{DIFF_ALIASES, Operation, SYMDIFF_ALIAS, UNION_ALIASES};
 use crate::cli::options::TalkArguments;
+use crate::cli::outputs::CompressArguments;
 use crate::cli::run_options::{
     ChoiceArguments, ForceArguments, RunArguments, StoredFilterArguments,
 };
@@ -23,7 +24,7 @@ const REPLACED: &str = "\
 The result is written to a temporary file beside FILE, which replaces FILE at the end. If the run fails, FILE keeps \
 its old content. A FIFO or a device is written directly. `-` is standard output. FILE must not be one of the inputs. \
 If the name of FILE ends in .parquet, the first input must be a Parquet file; FILE then gets the whole rows of that \
-input whose --key is in the result.";
+input whose --key is in the result. If it ends in .gz, .zst, .lz4, .bz2 or .xz, the lines are compressed (see --compress).";
 const AS_GREP: &str = "\
 `outset diff --repeats log.txt list.txt` writes the same lines as `grep -vxFf list.txt log.txt`, and `outset \
 intersect --repeats log.txt list.txt` the same as `grep -xFf list.txt log.txt`. They come in any order, or with \
@@ -303,6 +304,9 @@ impl WrittenArguments {
 pub(crate) struct SetArguments {
     #[arg(short, long, help = texts::OUTPUT, long_help = long(texts::OUTPUT, REPLACED), value_name = "FILE", help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) compress: CompressArguments,
 
     #[arg(long, help = texts::COUNT_ONLY, help_heading = RESULT, conflicts_with_all = ["which", "count_files", "count"])]
     pub(super) count_only: bool,

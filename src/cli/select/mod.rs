@@ -38,15 +38,13 @@ pub(crate) fn run(request: SelectRequest<'_>, interrupt: &Interrupt) -> Result<(
     };
     let sources = request.inputs.sources_for(purpose)?;
     reporter.announce(request.inputs.names_of_sides(&sources));
-    let claims = claim(request, &sources)?;
+    let mut options = request.options(interrupt);
+    let claims = claim(request, &sources, &mut options)?;
     if let Some(filter) = request.filters.and_then(|filters| filters.filter.as_ref()) {
         signals::watch_mapping(filter, interrupt)?;
     }
     let mut outputs = claims.open(interrupt)?;
-    let options = Options {
-        observer: Some(outputs.observer(reporter.clone())),
-        ..request.options(interrupt)
-    };
+    options.observer = Some(outputs.observer(reporter.clone()));
     outputs.note_temp_dirs(&options);
     reporter.announce(missing_temp_dirs(&options));
     let stats = find(request, &sources, &options, &outputs)?;
@@ -168,8 +166,8 @@ impl Sink for Divided {
     }
 }
 
-/// Refuses outputs that are inputs, or one another.
-fn claim(request: SelectRequest<'_>, sources: &[Source]) -> Result<Claims> {
+/// Refuses outputs that are inputs, or one another. Leaves memory in `options` for those that are compressed.
+fn claim(request: SelectRequest<'_>, sources: &[Source], options: &mut Options) -> Result<Claims> {
     let filters = request.filters;
     let asked = filters.and_then(|filters| filters.filter.as_ref());
     let read = request.inputs.lists().chain(asked);
@@ -182,6 +180,7 @@ fn claim(request: SelectRequest<'_>, sources: &[Source]) -> Result<Claims> {
     }
     claims.write_stats(request.set.stats.as_deref())?;
     claims.write_page(request.set.report.as_deref())?;
+    claims.compress(request.set.compress.asked(), options)?;
     claims.check_names(true, &request.set.talk)?;
     Ok(claims)
 }

@@ -40,6 +40,7 @@ pub(super) fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
         common_share: None,
         any_lines: None,
         always_spill: false,
+        compressions: Vec::new(),
         can_read_again: true,
         set_estimate: SetEstimate::Trust,
     }

@@ -1,4 +1,5 @@
 //! The outputs.
 
+mod compressed;
 mod files;
 mod mounts;
