@@ -3,12 +3,12 @@
 //! *Owns:* the form of an [`Entry`] in memory and on disk. Nothing here allocates.
 //!
 //! ```text
-//! │ times │ duplicates │ length of the label: 8 │ ordinal: 64, if in the order of the input │ label │ line │
+//! │ times │ duplicates │ length of the label: 8 │ place: 64, if the order has places │ label │ line │
 //! ```
 //!
 //! *Invariants:* an entry that was written is read back the same, and its line ends where the entry ends.
 //!
-//! *Cost:* three bytes a line mostly, and 8 for the ordinal.
+//! *Cost:* three bytes a line mostly, and 8 for the place.
 
 use crate::selection::{NO_ORDINAL, Order};
 use crate::spill::block::{MAX_LENGTH_BYTES, put_length, take_length};
@@ -25,8 +25,9 @@ pub(crate) struct Entry<'a> {
     pub(crate) times: u64,
     /// The times that it goes where duplicates go, without its label.
     pub(crate) duplicates: u64,
-    /// The ordinal of its first occurrence.
-    pub(crate) ordinal: u64,
+    /// The number by which it is put in order, the smaller first: the ordinal of its first occurrence or, in the order
+    /// of counts, the complement of its count.
+    pub(crate) place: u64,
     /// The bytes that are written before it; up to 255.
     pub(crate) label: &'a [u8],
     /// The line.
@@ -38,11 +39,11 @@ pub(super) type EntryFront = arrayvec::ArrayVec<u8, { 2 * MAX_LENGTH_BYTES + 1 +
 
 impl<'a> Entry<'a> {
     /// Makes the entry of a line that is written once, without a label.
-    pub(crate) fn once(line: &'a [u8], ordinal: u64) -> Self {
+    pub(crate) fn once(line: &'a [u8], place: u64) -> Self {
         Self {
             times: 1,
             duplicates: 0,
-            ordinal,
+            place,
             label: b"",
             line,
         }
@@ -62,17 +63,18 @@ impl<'a> Entry<'a> {
             front.extend(bytes[..taken].iter().copied());
         }
         front.push(self.label.len() as u8);
-        if order == Order::Input {
-            front.extend(self.ordinal.to_be_bytes());
+        if order.has_places() {
+            front.extend(self.place.to_be_bytes());
         }
         front
     }
 
-    /// Returns the number by which entries are ordered, the smaller first: the ordinal, or the first bytes of the line.
+    /// Returns the number by which entries are ordered, the smaller first: the place, or the first bytes of the line.
     pub(super) fn rank(&self, order: Order) -> u64 {
-        match order {
-            Order::Input => self.ordinal,
-            Order::Any | Order::Sorted => rank(self.line, 0),
+        if order.has_places() {
+            self.place
+        } else {
+            rank(self.line, 0)
         }
     }
 
@@ -82,17 +84,17 @@ impl<'a> Entry<'a> {
         let bytes = &bytes[taken..];
         let (duplicates, taken) = take_length(bytes)?;
         let (&label, mut rest) = bytes[taken..].split_first()?;
-        let mut ordinal = NO_ORDINAL;
-        if order == Order::Input {
+        let mut place = NO_ORDINAL;
+        if order.has_places() {
             let (first, behind) = rest.split_first_chunk()?;
-            ordinal = u64::from_be_bytes(*first);
+            place = u64::from_be_bytes(*first);
             rest = behind;
         }
         let (label, line) = rest.split_at_checked(label.into())?;
         Some(Self {
             times: times as u64,
             duplicates: duplicates as u64,
-            ordinal,
+            place,
             label,
             line,
         })
@@ -122,12 +124,12 @@ mod tests {
 
     #[test]
     fn an_entry_comes_back_as_it_was() {
-        for order in [Order::Sorted, Order::Input] {
+        for order in [Order::Sorted, Order::Input, Order::Count] {
             for (times, label, line) in [(1, "", ""), (300, "101\t", "line"), (1, "", "\t\0x")] {
                 let entry = Entry {
                     times,
                     duplicates: times - 1,
-                    ordinal: if order == Order::Input { 7 } else { NO_ORDINAL },
+                    place: if order.has_places() { 7 } else { NO_ORDINAL },
                     label: label.as_bytes(),
                     line: line.as_bytes(),
                 };

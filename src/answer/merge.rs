@@ -81,7 +81,7 @@ impl Merging<'_, '_> {
         {
             let some = runs.split_off(runs.len().saturating_sub(self.room_for(&runs).max(2)));
             let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut first.block)?;
-            let merged = source::merge(self.open(some, queue)?, |entry| {
+            let merged = source::merge(self.open(some, queue)?, self.rules.most, |entry| {
                 advance(entry.line_bytes());
                 writer.push(entry, self.rules.order)
             })?;
@@ -95,7 +95,10 @@ impl Merging<'_, '_> {
         });
         let of_buffer = |work| MergeSource::of_buffer(work, self.rules.order);
         sources.extend(buffers.iter().map(|work| &work.buffer).map(of_buffer));
-        discard(source::merge(sources, each)?, self.rules.space);
+        discard(
+            source::merge(sources, self.rules.most, each)?,
+            self.rules.space,
+        );
         Ok(())
     }
 

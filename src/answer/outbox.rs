@@ -92,7 +92,7 @@ impl<'c, 's> Outbox<'c, 's> {
             Holding::Sorter(sorter) => sorter,
             Holding::Kept(lines) => {
                 debug_assert!(entry.times == 1 && entry.duplicates == 0 && entry.label.is_empty());
-                lines.insert(entry.ordinal);
+                lines.insert(entry.place);
                 return Ok(());
             }
             Holding::Nothing => {

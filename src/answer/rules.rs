@@ -12,6 +12,8 @@ use crate::temp::space::TempSpace;
 /// The settings of a sorter.
 pub(crate) struct SorterRules<'s> {
     pub(crate) order: Order,
+    /// The entries that are wanted, from the first in order; `u64::MAX` if all are.
+    pub(crate) most: u64,
     /// Memory for all buffers, in bytes.
     pub(crate) bytes: u64,
     /// The most threads that push at the same time.

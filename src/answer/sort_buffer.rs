@@ -1,7 +1,7 @@
 //! Entries that are put in order in memory.
 //!
 //! *Owns:* [`SortBuffer`], a piece of memory with entries at its front and, for each, its rank and its offset at its
-//! back. The rank is the entry's ordinal, or the first bytes of its line.
+//! back. The rank is the entry's place, or the first bytes of its line.
 //!
 //! ```text
 //!  │ entry │ entry │ entry │ ... free ... │ rank, offset │ rank, offset │ rank, offset │
@@ -9,6 +9,9 @@
 //! ```
 //!
 //! *Invariants:* front and back never meet. Only the back is moved when the entries are put in order.
+//!
+//! Where only the first so many entries are wanted, a buffer that is full is cut to these ([`SortBuffer::cut`]): it is
+//! what others keep in a heap. From then on it takes no entry that comes after the last of them.
 //!
 //! Sorting by lines: offsets are sorted by ranks alone, which are stored with them. Those whose ranks are equal get new
 //! ones, of the next bytes of their lines, and are sorted by these, and so on. So a line is looked up once for each
@@ -50,6 +53,8 @@ pub(super) struct SortBuffer {
     /// The bytes of their lines, with one more for the end of each.
     line_bytes: u64,
     order: Order,
+    /// The offset of the last entry that the latest cut left: those that come after it are not wanted.
+    last_wanted: Option<u64>,
 }
 
 impl SortBuffer {
@@ -64,11 +69,18 @@ impl SortBuffer {
             entries: 0,
             line_bytes: 0,
             order,
+            last_wanted: None,
         })
     }
 
-    /// Adds an entry; false where there is no room for it.
+    /// Adds an entry, unless a cut has left enough that come before it; false where there is no room for it.
     pub(super) fn push(&mut self, entry: &Entry<'_>) -> bool {
+        if self
+            .last_wanted
+            .is_some_and(|last| self.is_behind(entry, last))
+        {
+            return true;
+        }
         let front = entry.front(self.order);
         let length = front.len() + entry.label.len() + entry.line.len();
         let back = (self.entries + 1) * BACK;
@@ -84,12 +96,62 @@ impl SortBuffer {
         put(&front);
         put(entry.label);
         put(entry.line);
-        let at = self.buffer.len() - back;
-        let offset = [entry.rank(self.order), start as u64];
-        self.buffer[at..at + BACK].copy_from_slice(bytemuck::bytes_of(&offset));
-        self.entries += 1;
+        self.put_back([entry.rank(self.order), start as u64]);
         self.line_bytes += entry.line_bytes();
         true
+    }
+
+    /// Puts rank and offset of one more entry at the back.
+    fn put_back(&mut self, back: [u64; 2]) {
+        self.entries += 1;
+        let at = self.buffer.len() - self.entries * BACK;
+        self.buffer[at..at + BACK].copy_from_slice(bytemuck::bytes_of(&back));
+    }
+
+    /// Returns true if `entry` comes after the one at `offset`.
+    fn is_behind(&self, entry: &Entry<'_>, offset: u64) -> bool {
+        let Some(last) = read(&self.buffer, offset, self.order) else {
+            return false;
+        };
+        let by_rank = entry.rank(self.order).cmp(&last.rank(self.order));
+        by_rank.then_with(|| entry.line.cmp(last.line)).is_gt()
+    }
+
+    /// Keeps the first `most` entries in order, and drops the others. Returns true if that left half of the room.
+    pub(super) fn cut(&mut self, most: u64) -> bool {
+        if self.entries as u64 <= most {
+            return false;
+        }
+        self.sort();
+        let (entries, wanted) = (self.entries, most as usize);
+        let start = self.buffer.len() - entries * BACK;
+        let (front, back) = self.buffer.split_at_mut(start);
+        let offsets: &mut [[u64; 2]] = bytemuck::cast_slice_mut(back);
+        let kept = &mut offsets[..wanted];
+        let last = kept.last().map_or(0, |&[_, offset]| offset);
+        // Each moves towards the front, over what is not kept or has moved.
+        kept.sort_unstable_by_key(|&[_, offset]| offset);
+        (self.filled, self.line_bytes) = (0, 0);
+        for back in kept.iter_mut() {
+            let from = back[1] as usize;
+            let Some(entry) = read(front, back[1], self.order) else {
+                continue;
+            };
+            let length = LENGTH + entry_bytes(front, from);
+            self.line_bytes += entry.line_bytes();
+            let to = self.filled;
+            *back = [entry.rank(self.order), to as u64];
+            if from as u64 == last {
+                self.last_wanted = Some(to as u64);
+            }
+            front.copy_within(from..from + length, to);
+            self.filled += length;
+        }
+        let kept_bytes = wanted * BACK;
+        let end = self.buffer.len() - kept_bytes;
+        self.buffer.copy_within(start..start + kept_bytes, end);
+        self.entries = wanted;
+        self.filled + kept_bytes <= self.buffer.len() / 2
     }
 
     /// Returns the bytes of lines that a merge goes through in it.
@@ -102,10 +164,10 @@ impl SortBuffer {
         let split = self.buffer.len() - self.entries * BACK;
         let (front, back) = self.buffer.split_at_mut(split);
         let offsets: &mut [[u64; 2]] = bytemuck::cast_slice_mut(back);
-        if self.order == Order::Input {
-            offsets.sort_unstable_by_key(|&[rank, _]| rank);
-        } else {
-            sort_by_lines(front, offsets, 0);
+        match self.order {
+            Order::Input => offsets.sort_unstable_by_key(|&[rank, _]| rank),
+            Order::Any | Order::Sorted => sort_by_lines(front, self.order, offsets, 0),
+            Order::Count => sort_by_counts(front, offsets),
         }
     }
 
@@ -140,13 +202,33 @@ impl SortBuffer {
     /// Takes all entries out.
     pub(super) fn clear(&mut self) {
         (self.filled, self.entries, self.line_bytes) = (0, 0, 0);
+        self.last_wanted = None;
+    }
+}
+
+/// Sorts the offsets of entries by their places, and by their lines where these are equal.
+fn sort_by_counts(front: &[u8], offsets: &mut [[u64; 2]]) {
+    offsets.sort_unstable_by_key(|&[place, _]| place);
+    for equal in offsets.chunk_by_mut(|[one, _], [other, _]| one == other) {
+        if equal.len() > 1 {
+            rank_by_lines(front, Order::Count, equal, 0);
+            sort_by_lines(front, Order::Count, equal, 0);
+        }
+    }
+}
+
+/// Gives entries the ranks of the bytes of their lines after the first `depth`.
+fn rank_by_lines(front: &[u8], order: Order, offsets: &mut [[u64; 2]], depth: usize) {
+    for [number, offset] in offsets {
+        let line = read(front, *offset, order).map_or(&[][..], |entry| entry.line);
+        *number = rank(line, depth);
     }
 }
 
 /// Sorts the offsets of entries whose ranks are of the bytes after the first `round` times [`RANK_BYTES`], which
 /// their lines share.
-fn sort_by_lines(front: &[u8], offsets: &mut [[u64; 2]], round: usize) {
-    let line = |offset| read(front, offset, Order::Sorted).map_or(&[][..], |entry| entry.line);
+fn sort_by_lines(front: &[u8], order: Order, offsets: &mut [[u64; 2]], round: usize) {
+    let line = |offset| read(front, offset, order).map_or(&[][..], |entry| entry.line);
     if round == ROUNDS {
         offsets.sort_unstable_by(|&[_, one], &[_, other]| line(one).cmp(line(other)));
         return;
@@ -155,19 +237,23 @@ fn sort_by_lines(front: &[u8], offsets: &mut [[u64; 2]], round: usize) {
     for equal in offsets.chunk_by_mut(|[one, _], [other, _]| one == other) {
         // Lines that end are equal to the end.
         if equal.len() > 1 && equal[0][0] as u8 == GOES_ON {
-            for [number, offset] in equal.iter_mut() {
-                *number = rank(line(*offset), (round + 1) * RANK_BYTES);
-            }
-            sort_by_lines(front, equal, round + 1);
+            rank_by_lines(front, order, equal, (round + 1) * RANK_BYTES);
+            sort_by_lines(front, order, equal, round + 1);
         }
     }
 }
 
 /// Reads the entry at `offset` of the front of a buffer.
 fn read(front: &[u8], offset: u64, order: Order) -> Option<Entry<'_>> {
-    let (length, rest) = front.get(offset as usize..)?.split_first_chunk()?;
-    let length = u32::from_le_bytes(*length) as usize;
-    Entry::read(rest.get(..length)?, order)
+    let start = offset as usize + LENGTH;
+    let length = entry_bytes(front, offset as usize);
+    Entry::read(front.get(start..start + length)?, order)
+}
+
+/// Returns the bytes of the entry at `offset`, without those of its length.
+fn entry_bytes(front: &[u8], offset: usize) -> usize {
+    let length = front.get(offset..).and_then(<[u8]>::first_chunk);
+    length.map_or(0, |length| u32::from_le_bytes(*length) as usize)
 }
 
 #[cfg(test)]
@@ -196,6 +282,56 @@ mod tests {
             assert!(found.eq(expected.iter().map(String::as_bytes)));
             buffer.clear();
         }
+    }
+
+    #[test]
+    fn a_cut_leaves_the_first_entries_and_room_for_more_of_them() {
+        let budget = MemoryBudget::new(1 << 20, 0);
+        let (most, lines) = (50, 30_000_u64);
+        let mut buffer = SortBuffer::new(&budget, 1 << 16, Order::Count).unwrap();
+        // Few counts, so that lines decide, too; the best come last.
+        let entry = |i: u64| {
+            (
+                !(i / 1000),
+                format!("{:05} {}", i * 7919 % 30_011, "x".repeat(i as usize % 90)),
+            )
+        };
+        let mut cuts = 0;
+        for (place, line) in (0..lines).map(entry) {
+            while !buffer.push(&Entry::once(line.as_bytes(), place)) {
+                assert!(buffer.cut(most));
+                assert_eq!(buffer.len() as u64, most);
+                cuts += 1;
+            }
+        }
+        assert!(cuts > 9, "{cuts}");
+        buffer.cut(most);
+        buffer.sort();
+        let mut expected: Vec<_> = (0..lines).map(entry).collect();
+        expected.sort();
+        expected.truncate(most as usize);
+        let found = buffer.iter().map(|entry| (entry.place, entry.line));
+        assert!(
+            found.eq(expected
+                .iter()
+                .map(|(place, line)| (*place, line.as_bytes())))
+        );
+        let bytes: u64 = expected.iter().map(|(_, line)| line.len() as u64 + 1).sum();
+        assert_eq!(buffer.line_bytes(), bytes);
+        assert!(!buffer.cut(most), "nothing is left to cut");
+    }
+
+    #[test]
+    fn a_full_buffer_of_which_all_is_wanted_is_not_cut() {
+        let budget = MemoryBudget::new(1 << 20, 0);
+        let mut buffer = SortBuffer::new(&budget, 1 << 16, Order::Count).unwrap();
+        let mut pushed = 0;
+        while buffer.push(&Entry::once(&[b'x'; 100], 7)) {
+            pushed += 1;
+        }
+        assert!(!buffer.cut(pushed) && buffer.len() as u64 == pushed);
+        // The cut is made, but leaves little room.
+        assert!(!buffer.cut(pushed - 1) && buffer.len() as u64 == pushed - 1);
     }
 
     #[test]

@@ -53,6 +53,11 @@ impl SortedRun {
         self.line_bytes
     }
 
+    /// Counts its entries.
+    pub(super) fn entries(&self) -> u64 {
+        self.entries
+    }
+
     /// Returns its bytes on disk.
     pub(super) fn written_bytes(&self) -> u64 {
         self.written_bytes

@@ -1,7 +1,7 @@
 //! Putting an answer in order that may be larger than memory: an external merge sort of the answer alone.
 //!
 //! *Owns:* the memory of the order, and the runs until they are merged ([`merge`]). *Invariants:* every entry that was
-//! pushed comes out of [`Sorter::merge`] once, in order; nothing comes out before.
+//! pushed comes out of [`Sorter::merge`] once, in order, up to the number that is wanted; nothing comes out before.
 //!
 //! Who runs what:
 //!
@@ -15,7 +15,9 @@
 //!
 //! 1. A worker takes a buffer when it has its first line, and gives it back at the end of its pass. The next one goes
 //!    on filling it.
-//! 2. The buffers keep their memory in the merge; readers of runs have the memory that the strategy has left.
+//! 2. Where only the first N are wanted, a full buffer is cut to its first N instead, if that frees half of it. Then
+//!    nothing is written.
+//! 3. The buffers keep their memory in the merge; readers of runs have the memory that the strategy has left.
 //!
 //! *Cost:* an answer that fits the buffers is never written. Any other is written and read once, and once more for each
 //! further level of the merge: one level merges some hundred runs, each as large as a buffer.
@@ -121,7 +123,8 @@ impl<'s> Sorter<'s> {
     /// # Errors
     /// Where a run cannot be written.
     pub(super) fn push(&self, work: &mut WorkBuffer, entry: &Entry<'_>) -> Result<()> {
-        if work.buffer.push(entry) {
+        let has_room = work.buffer.push(entry);
+        if has_room || (work.buffer.cut(self.rules.most) && work.buffer.push(entry)) {
             return Ok(());
         }
         self.write(work)?;
@@ -141,6 +144,7 @@ impl<'s> Sorter<'s> {
         if work.buffer.len() == 0 {
             return Ok(());
         }
+        work.buffer.cut(self.rules.most);
         work.buffer.sort();
         let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut work.block)?;
         for entry in work.buffer.iter() {
@@ -170,6 +174,7 @@ impl<'s> Sorter<'s> {
             .iter()
             .map(|work| work.buffer.line_bytes())
             .sum::<u64>();
+        let entries = buffers.iter().map(|work| work.buffer.len() as u64).sum();
         for buffer in buffers {
             let _is_open = self.idle.0.send(buffer);
         }
@@ -180,10 +185,17 @@ impl<'s> Sorter<'s> {
             budget,
             next: state.next,
         };
-        held + written + merging.bytes_before_last(&state.runs)
+        let entries = state
+            .runs
+            .iter()
+            .map(SortedRun::entries)
+            .fold(entries, u64::saturating_add);
+        // Of the first N, it goes through what N lines have in the mean.
+        let share = (self.rules.most as f64 / entries.max(1) as f64).min(1.0);
+        ((held + written) as f64 * share) as u64 + merging.bytes_before_last(&state.runs)
     }
 
-    /// Hands every entry to `each`, in order. `budget` has the memory for reading runs; no thread pushes any more.
+    /// Hands every entry that is wanted to `each`, in order. `budget` has the memory for reading runs; no thread pushes any more.
     /// `advance` hears of the bytes of lines that are merged before they come to `each`.
     ///
     /// # Errors
@@ -231,6 +243,7 @@ mod tests {
         };
         let sorter = Sorter::new(SorterRules {
             order: Order::Sorted,
+            most: u64::MAX,
             bytes: 64 << 10,
             buffers: 1,
             space: &space,

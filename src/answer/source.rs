@@ -103,7 +103,7 @@ impl<'a> MergeSource<'a> {
         let goes_on = self.entries.advance()?;
         if let Some(entry) = self.entries.entry() {
             self.rank = entry.rank(self.order);
-            if self.order != Order::Input {
+            if self.order.compares_lines() {
                 let length = entry.line.len().min(FRONT);
                 self.front[..length].copy_from_slice(&entry.line[..length]);
                 self.front[length..].fill(0);
@@ -116,12 +116,12 @@ impl<'a> MergeSource<'a> {
 impl Ord for MergeSource<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         let by_rank = other.rank.cmp(&self.rank);
-        match self.order {
-            Order::Input => by_rank,
-            Order::Any | Order::Sorted => by_rank
-                .then_with(|| other.front.cmp(&self.front))
-                .then_with(|| other.entries.line().cmp(self.entries.line())),
+        if !self.order.compares_lines() {
+            return by_rank;
         }
+        by_rank
+            .then_with(|| other.front.cmp(&self.front))
+            .then_with(|| other.entries.line().cmp(self.entries.line()))
     }
 }
 
@@ -139,12 +139,13 @@ impl PartialEq for MergeSource<'_> {
 
 impl Eq for MergeSource<'_> {}
 
-/// Hands all entries of `sources`, of which none was advanced, to `each`, in order. Returns the sources.
+/// Hands the first `most` entries of `sources`, of which none was advanced, to `each`, in order. Returns the sources.
 ///
 /// # Errors
 /// The first error of `each`, or of reading a source.
 pub(super) fn merge(
     sources: Vec<MergeSource<'_>>,
+    most: u64,
     mut each: impl FnMut(&Entry<'_>) -> Result<()>,
 ) -> Result<Vec<MergeSource<'_>>> {
     let mut ended = Vec::with_capacity(sources.len());
@@ -156,7 +157,12 @@ pub(super) fn merge(
             ended.push(source);
         }
     }
+    let mut left = most;
     while let Some(mut first) = heap.peek_mut() {
+        if left == 0 {
+            break;
+        }
+        left -= 1;
         if let Some(entry) = first.entries.entry() {
             each(&entry)?;
         }
@@ -165,6 +171,7 @@ pub(super) fn merge(
             ended.push(PeekMut::pop(first));
         }
     }
+    ended.extend(heap);
     Ok(ended)
 }
 
@@ -178,7 +185,7 @@ mod tests {
     use crate::memory::budget::MemoryBudget;
 
     /// Merges buffers with these lines.
-    fn merged(lines: &[Vec<Vec<u8>>], order: Order) -> Vec<(u64, Vec<u8>)> {
+    fn merged(lines: &[Vec<Vec<u8>>], order: Order, most: u64) -> Vec<(u64, Vec<u8>)> {
         let budget = MemoryBudget::new(64 << 20, 0);
         let mut ordinals = 0..;
         let fill = |lines: &Vec<Vec<u8>>| {
@@ -194,10 +201,10 @@ mod tests {
         let source = |buffer| MergeSource::of_buffer(buffer, order);
         let mut found: Vec<(u64, Vec<u8>)> = Vec::new();
         let collect = |entry: &Entry<'_>| {
-            found.push((entry.ordinal, entry.line.to_vec()));
+            found.push((entry.place, entry.line.to_vec()));
             Ok(())
         };
-        let ended = merge(buffers.iter().map(source).collect(), collect).unwrap();
+        let ended = merge(buffers.iter().map(source).collect(), most, collect).unwrap();
         assert_eq!(ended.len(), buffers.len());
         found
     }
@@ -215,12 +222,16 @@ mod tests {
             }
             let mut expected = lines.concat();
             expected.sort();
-            let found = merged(&lines, Order::Sorted);
+            let found = merged(&lines, Order::Sorted, u64::MAX);
             let found_lines: Vec<Vec<u8>> = found.into_iter().map(|(_, line)| line).collect();
             prop_assert_eq!(found_lines, expected);
-            let found = merged(&lines, Order::Input);
-            prop_assert_eq!(found.len(), lines.concat().len());
-            prop_assert!(found.is_sorted());
+            for order in [Order::Input, Order::Count] {
+                let found = merged(&lines, order, u64::MAX);
+                prop_assert_eq!(found.len(), lines.concat().len());
+                prop_assert!(found.is_sorted());
+                let first = merged(&lines, order, 5);
+                prop_assert_eq!(&first[..], &found[..found.len().min(5)]);
+            }
         }
     }
 }

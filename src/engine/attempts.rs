@@ -187,16 +187,17 @@ impl<'a> Engine<'a> {
                 run.kept = Some(Arc::clone(&lines));
                 Holding::Kept(lines)
             }
-            order => Holding::Sorter(self.sorter(run, order)),
+            order => Holding::Sorter(self.sorter(run, order, rule.top())),
         };
         let out = self.out.through(holding);
         strategy::execute(run, plan, inputs, self.filters, out)
     }
 
-    /// Makes the sorter that puts the lines of an attempt in this order.
-    fn sorter(&self, run: &Run<'_>, order: Order) -> Sorter<'a> {
+    /// Makes the sorter that puts the lines of an attempt in this order, of which the first `most` are wanted.
+    fn sorter(&self, run: &Run<'_>, order: Order, most: u64) -> Sorter<'a> {
         Sorter::new(SorterRules {
             order,
+            most,
             bytes: run.layout.order_bytes,
             buffers: run.layout.scan.workers,
             space: self.space,

@@ -28,7 +28,7 @@ use crate::memory::buffer::PAGE;
 use crate::plan::Job;
 use crate::plan::assumptions::DEFAULT_BUCKETS;
 use crate::plan::decoding::DecodingPlan;
-use crate::plan::job::read_extents;
+use crate::plan::job::{DataSize, read_extents};
 use crate::plan::shares::{MOST_EIGHTHS, ORDER_SHARE, long_room};
 use crate::selection::Order;
 use crate::spill::pool::in_flight;
@@ -45,6 +45,11 @@ const SMALLEST_CHUNK: u64 = 64 << 10;
 pub(crate) const SMALLEST_BLOCK: u64 = 16 << 10;
 /// The most bytes that put the answer in order: longer runs do not make a merge faster.
 const MOST_ORDER_BYTES: u64 = 1 << 30;
+/// The least memory that keeps the first lines of the answer for one thread, in bytes: to cut fewer lines often would
+/// take time.
+const LEAST_TOP_BYTES: u64 = 256 << 10;
+/// The bytes of a line of the answer in memory besides its own: rank and offset, length, numbers, place and label.
+const ENTRY_BYTES: u64 = 48;
 /// The bookkeeping of one bucket of one input, in bytes: a part, a path, a file.
 pub(crate) const BUCKET_BYTES: u64 = 384;
 
@@ -326,10 +331,21 @@ pub(super) fn most_in_bucket(job: &Job, buckets: u32) -> u64 {
 /// filter, so that runs are few. What does not fit is written.
 pub(super) fn order_bytes(job: &Job) -> u64 {
     let usable = job.memory_bytes.saturating_sub(job.base_bytes);
-    match job.selection.order {
-        Order::Any => 0,
-        Order::Input | Order::Sorted => (usable / ORDER_SHARE).min(MOST_ORDER_BYTES) & !(PAGE - 1),
+    let most = (usable / ORDER_SHARE).min(MOST_ORDER_BYTES) & !(PAGE - 1);
+    match (job.selection.order, job.selection.top) {
+        (Order::Any, _) => 0,
+        (_, Some(lines)) => most.min(top_bytes(job, lines)),
+        (_, None) => most,
     }
+}
+
+/// Returns the memory that keeps the first `lines` lines of the answer, in bytes: three times what lines as long as
+/// those of the inputs take, for each thread.
+fn top_bytes(job: &Job, lines: u64) -> u64 {
+    let read = DataSize::sum(&read_extents(job));
+    let line_bytes = read.bytes / read.lines.max(1) + ENTRY_BYTES;
+    let of_thread = lines.saturating_mul(3 * line_bytes).max(LEAST_TOP_BYTES);
+    of_thread.saturating_mul(job.threads as u64) & !(PAGE - 1)
 }
 
 /// Returns the largest power of two that is not above `bytes`.

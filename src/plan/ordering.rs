@@ -19,7 +19,7 @@ use crate::selection::Order;
 /// The way in which the answer is put in order, and what that costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct OrderPlan {
-    /// `input` or `sorted`.
+    /// `input`, `sorted` or `count`.
     pub order: &'static str,
     /// The answer as it is expected, in bytes, with what its order needs of each line.
     pub answer_bytes: u64,

@@ -202,14 +202,16 @@ pub(super) struct Sizes {
 impl Sizes {
     /// Estimates the answer, as far as it can be known before the run.
     pub(super) fn answer(&self, rule: &Rule) -> DataSize {
-        if rule.in_first() {
+        let selected = if rule.in_first() {
             self.build.part(1.0 - self.common_share)
         } else if rule.needs_all() {
             self.build.part(self.common_share)
         } else {
             // What several inputs have is written once, or not at all: an upper bound.
             self.total
-        }
+        };
+        let share = rule.top() as f64 / selected.lines.max(1) as f64;
+        selected.part(share.min(1.0))
     }
 
     fn new(job: &Job, sides: &Sides, kept: &[DataSize], distinct: &[Distinct]) -> Self {

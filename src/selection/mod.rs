@@ -3,8 +3,9 @@
 //! *Owns:* [`Selection`], what a caller asks for, and [`Rule`], the same for a known number of sides.
 //!
 //! *Invariants:* every operation is a value of one idea: bounds for the number of sides that have a line, and whether
-//! the first side must be one of them. How often a selected line is written, what stands before it, and in which order
-//! the lines come are further values, which any operation can have. Nothing here knows how lines are stored.
+//! the first side must be one of them. Bounds for the number of its occurrences, how often a selected line is written,
+//! what stands before it, and in which order the lines come are further values, which any operation can have. Nothing
+//! here knows how lines are stored.
 //!
 //! ```text
 //!                          at least   at most   first side    all: as often as          repeats
@@ -21,6 +22,7 @@ mod counts;
 mod label;
 mod line_state;
 mod marks;
+mod occurrence_counts;
 mod order;
 mod rule;
 mod sides;
@@ -34,6 +36,7 @@ pub(crate) use label::LabelForm;
 pub(crate) use line_state::{LineState, StateLayout};
 use marks::LARGEST_MARK;
 pub(crate) use marks::{EXCLUDED, MOST_COUNTED_SIDES, Marks};
+use occurrence_counts::OccurrenceCounts;
 pub use order::Order;
 pub(crate) use order::{
     CELL_BYTES, LAST_OF_CELL, MOST_ORDERED_BYTES, NO_ORDINAL, first_ordinal, side_and_offset,
@@ -42,8 +45,8 @@ pub(crate) use rule::Rule;
 pub(crate) use sides::{SideReading, Sides};
 pub(crate) use tally::Tally;
 
-/// The lines that are written, chosen by the number of sides that have them; how often, in which order, and after
-/// what label.
+/// The lines that are written, chosen by the number of sides that have them and by how often these have them; how
+/// often, in which order, and after what label.
 ///
 /// A side is one input. A file that is given twice is two sides.
 ///
@@ -57,6 +60,9 @@ pub struct Selection {
     /// The numbers of sides that a line may be in to be written.
     #[serde(flatten)]
     counts: SideCounts,
+    /// The numbers of occurrences, in all sides together, that a line may have to be written.
+    #[serde(flatten)]
+    occurrence_counts: OccurrenceCounts,
     /// True if the first side must have the line.
     pub(crate) in_first: bool,
     /// The occurrences of a line that are written.
@@ -70,6 +76,9 @@ pub struct Selection {
     pub(crate) label_form: LabelForm,
     /// The order in which the lines come.
     pub(crate) order: Order,
+    /// The number of lines of that order that are written, from the first; `None` means all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) top: Option<u64>,
 }
 
 /// The occurrences of a selected line that are written.
@@ -102,6 +111,7 @@ impl Selection {
     pub const fn intersection() -> Self {
         Self {
             counts: SideCounts::ALL,
+            occurrence_counts: OccurrenceCounts::ANY,
             in_first: false,
             occurrences: Occurrences::Once,
             records: false,
@@ -111,6 +121,7 @@ impl Selection {
                 quotes: false,
             },
             order: Order::Any,
+            top: None,
         }
     }
 
@@ -163,6 +174,49 @@ impl Selection {
     #[must_use]
     pub const fn labelled(self, label: Label) -> Self {
         Self { label, ..self }
+    }
+
+    /// Writes only lines that occur `count` times or more, in all sides together: of a union of one side with 2 those
+    /// that `uniq -d` writes.
+    ///
+    /// ```
+    /// use outset::{Label, Options, Order, Reader, Selection, Source, collect};
+    ///
+    /// let log = Source::from(Reader::new("log", &b"a\nb\na\nc\nb\na\n"[..]));
+    /// let often = Selection::union().min_count(2).labelled(Label::Count).ordered(Order::Count);
+    /// let found = collect(&[log], often, &Options::default())?;
+    /// assert_eq!(found, [b"3\ta", b"2\tb"]);
+    /// # Ok::<(), outset::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn min_count(self, count: u64) -> Self {
+        let occurrence_counts = self.occurrence_counts.from(count);
+        Self {
+            occurrence_counts,
+            ..self
+        }
+    }
+
+    /// Writes only lines that occur `count` times or fewer, in all sides together: of a union of one side with 1 those
+    /// that `uniq -u` writes.
+    #[must_use]
+    pub const fn max_count(self, count: u64) -> Self {
+        let occurrence_counts = self.occurrence_counts.up_to(count);
+        Self {
+            occurrence_counts,
+            ..self
+        }
+    }
+
+    /// Writes the `lines` lines that come first in [`Order::Count`], and in this order. Memory holds no more than
+    /// these while it has room for them twice.
+    #[must_use]
+    pub const fn top(self, lines: u64) -> Self {
+        Self {
+            top: Some(lines),
+            order: Order::Count,
+            ..self
+        }
     }
 
     /// Writes each line as often as the first side has it. For the intersection and the difference. Of this,
@@ -243,7 +297,23 @@ impl Selection {
             self.occurrences,
             Occurrences::All | Occurrences::OnceAndRest
         );
-        is_counted || self.label == Label::Count
+        is_counted || self.counting().is_some()
+    }
+
+    /// Names the setting, if there is one, that asks for the number of occurrences in all sides together.
+    fn counting(&self) -> Option<&'static str> {
+        match self {
+            _ if self.label == Label::Count => Some("`Label::Count`"),
+            _ if self.top.is_some() => Some("`top`"),
+            _ if self.order == Order::Count => Some("`Order::Count`"),
+            _ => self.occurrence_counts.name(),
+        }
+    }
+
+    /// Names the setting, if there is one, by which the number of occurrences decides which lines are written.
+    fn bound(&self) -> Option<&'static str> {
+        let of_top = self.top.map(|_| "`top`");
+        of_top.or_else(|| self.occurrence_counts.name())
     }
 
     /// Returns true if the label says which sides have the line.

@@ -25,6 +25,9 @@ pub enum Order {
     Input,
     /// By their bytes, as `LC_ALL=C sort` puts them.
     Sorted,
+    /// By the number of their occurrences in all sides together, those with the most first; lines with the same number
+    /// by their bytes.
+    Count,
 }
 
 impl Order {
@@ -34,7 +37,18 @@ impl Order {
             Self::Any => "any",
             Self::Input => "input",
             Self::Sorted => "sorted",
+            Self::Count => "count",
         }
+    }
+
+    /// Returns true if lines come by a number that is kept beside them: their ordinals or their counts.
+    pub(crate) fn has_places(self) -> bool {
+        matches!(self, Self::Input | Self::Count)
+    }
+
+    /// Returns true if the bytes of lines decide, at least where all else is equal.
+    pub(crate) fn compares_lines(self) -> bool {
+        self != Self::Input
     }
 }
 

@@ -124,7 +124,7 @@ mod tests {
         ] {
             for label in [Label::None, Label::SideCount] {
                 let sides = sides(selection.labelled(label));
-                let found = [0, 1].map(|input| sides.rule().selects(sides.singleton(input).mark));
+                let found = [0, 1].map(|input| sides.rule().selects(sides.singleton(input)));
                 assert_eq!(found, is_asked, "{selection:?} with {label:?}");
             }
         }

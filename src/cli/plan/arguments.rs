@@ -132,7 +132,7 @@ impl PlanArguments {
         }
         Err(Error::usage(
             "--operation: overlaps counts lines, so it takes no option about how they are written",
-            "leave out --which, --count-files, --count, --all, --repeats and --order",
+            "leave out --which, --count-files, --count, --min-count, --max-count, --all, --repeats, --order and --top",
         ))
     }
 }

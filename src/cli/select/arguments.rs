@@ -209,6 +209,8 @@ enum OrderName {
     Input,
     /// By their bytes, as `LC_ALL=C sort` writes them
     Sorted,
+    /// By their number of occurrences in all FILEs, most frequent first; lines with the same number by their bytes
+    Count,
 }
 
 /// In which order the lines are written.
@@ -224,19 +226,39 @@ pub(crate) struct OrderArguments {
     #[arg(long, value_name = "ORDER", default_value = "any")]
     order: OrderName,
 
+    /// Write only the N most frequent lines, most frequent first
+    ///
+    /// Lines are ordered as by --order count, which this option implies. With --count, each line comes after its number:
+    /// `outset union --count --top 100 log` is the first 100 lines of `sort log | uniq -c | sort -rn`. Memory holds N
+    /// lines for each thread. If these do not fit, they are sorted on temporary disk.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    top: Option<u64>,
+
     /// The same as --order input
     #[arg(long, visible_alias = "maintain-order", conflicts_with = "order")]
     keep_order: bool,
 }
 
 impl OrderArguments {
+    /// Tells whether lines must be put in an order other than that of the inputs.
+    #[cfg(feature = "parquet")]
+    fn sorts_lines(&self) -> bool {
+        self.top.is_some() || matches!(self.order, OrderName::Sorted | OrderName::Count)
+    }
+
     /// Returns the selection with its lines in the order that these arguments ask for.
     pub(crate) fn add_to(&self, selection: Selection) -> Selection {
+        let selection = match self.top {
+            Some(lines) => selection.top(lines),
+            None => selection,
+        };
         selection.ordered(match self.order {
             _ if self.keep_order => Order::Input,
+            OrderName::Any if self.top.is_some() => Order::Count,
             OrderName::Any => Order::Any,
             OrderName::Input => Order::Input,
             OrderName::Sorted => Order::Sorted,
+            OrderName::Count => Order::Count,
         })
     }
 }
@@ -265,6 +287,19 @@ pub(crate) struct WrittenArguments {
     #[arg(short, long, conflicts_with_all = ["which", "count_files"])]
     count: bool,
 
+    /// Write only lines that occur N times or more, in all files together
+    ///
+    /// `outset union --min-count 2 file` writes the lines that `sort file | uniq -d` writes. With a --key, the records
+    /// with the same key are counted together.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    min_count: Option<u64>,
+
+    /// Write only lines that occur N times or fewer, in all files together
+    ///
+    /// `outset union --max-count 1 file` writes the lines that `sort file | uniq -u` writes.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_count: Option<u64>,
+
     /// Treat the files as multisets, as `comm` and SQL's ALL do, instead of writing each line once
     ///
     /// If A has a line three times and B has it once, intersect writes it once, diff twice, union four times, and
@@ -288,9 +323,17 @@ impl WrittenArguments {
         }
     }
 
-    /// Returns the selection with the label and the repeats that these arguments ask for.
+    /// Returns the selection with the label, the bounds and the repeats that these arguments ask for.
     pub(crate) fn add_to(&self, selection: Selection) -> Selection {
         let selection = selection.labelled(self.label());
+        let selection = match self.min_count {
+            Some(count) => selection.min_count(count),
+            None => selection,
+        };
+        let selection = match self.max_count {
+            Some(count) => selection.max_count(count),
+            None => selection,
+        };
         if self.all {
             selection.with_all()
         } else {
@@ -308,7 +351,7 @@ pub(crate) struct SetArguments {
     #[command(flatten)]
     pub(super) compress: CompressArguments,
 
-    #[arg(long, help = texts::COUNT_ONLY, help_heading = RESULT, conflicts_with_all = ["which", "count_files", "count"])]
+    #[arg(long, help = texts::COUNT_ONLY, help_heading = RESULT, conflicts_with_all = ["which", "count_files", "count", "top"])]
     pub(super) count_only: bool,
 
     #[command(flatten)]
@@ -391,8 +434,7 @@ impl<'a> SelectRequest<'a> {
     #[cfg(feature = "parquet")]
     pub(super) fn writes_plain_records(&self) -> bool {
         let has_labels = self.set.written.label() != Label::None;
-        let is_sorted = self.set.order.order == OrderName::Sorted;
-        !(has_labels || is_sorted || self.set.records.writes_keys())
+        !(has_labels || self.set.order.sorts_lines() || self.set.records.writes_keys())
     }
 
     /// Returns the options of the run.

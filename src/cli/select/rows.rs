@@ -60,7 +60,7 @@ pub(super) fn find_rows(
         return usage(
             result,
             "a Parquet output gets whole rows, in the order of the file",
-            "leave out --which, --count-files, --count, --keys-only and --order sorted",
+            "leave out --which, --count-files, --count, --keys-only, --top, --order sorted and --order count",
         );
     }
     if !request.selection.can_repeat() {

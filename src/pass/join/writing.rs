@@ -25,7 +25,7 @@ pub(crate) fn write(
     out.push_found(&Entry {
         times,
         duplicates: rule.duplicates(found),
-        ordinal: found.ordinal,
+        place: rule.place(found, found.ordinal),
         label: &label,
         line,
     })
@@ -50,7 +50,7 @@ pub(crate) fn write_again(
     out.push_found(&Entry {
         times,
         duplicates,
-        ordinal,
+        place: rule.place(found, ordinal),
         label: &label,
         line,
     })

@@ -407,6 +407,13 @@ pub(in crate::plan) fn selections() -> Vec<(String, Job)> {
         ),
         ("all of two, sorted", of(&two, all.ordered(Order::Sorted))),
         (
+            "all of two, the most frequent first",
+            of(&two, all.ordered(Order::Count)),
+        ),
+        ("the most frequent of two", of(&two, all.top(100))),
+        ("what two have once", of(&two, all.max_count(1))),
+        ("in common, again", of(&two, common.min_count(3))),
+        (
             "alone, in the order of the input",
             of(&two, alone.ordered(Order::Input)),
         ),

@@ -40,6 +40,8 @@ impl Rule {
     /// [`Error::Usage`] for bounds that no line can meet, and for more sides than marks can tell apart.
     pub(crate) fn new(selection: Selection, sides: usize) -> Result<Self> {
         selection.counts.check(sides)?;
+        selection.occurrence_counts.check()?;
+        check_top(selection)?;
         let needs_all = !selection.in_first && selection.counts.is_all(sides as u32);
         let keeps_repeats = selection.occurrences == Occurrences::OfFirst;
         if keeps_repeats && !selection.in_first && !needs_all {
@@ -112,6 +114,11 @@ impl Rule {
         self.selection.order
     }
 
+    /// Returns the number of lines of that order that are wanted, from the first; `u64::MAX` if all are.
+    pub(crate) fn top(&self) -> u64 {
+        self.selection.top.unwrap_or(u64::MAX)
+    }
+
     /// Returns what is counted of each line.
     pub(crate) fn tally(&self) -> Tally {
         self.tally
@@ -125,7 +132,7 @@ impl Rule {
     /// Counts how often a line is written, and how often it goes to the duplicates, where lines are read once more.
     /// The line is one of `sides` sides and stands at `ordinal`; `found` is known of its key.
     pub(crate) fn times_again(&self, found: LineState, ordinal: u64, sides: u64) -> (u64, u64) {
-        if !self.selects(found.mark) {
+        if !self.selects(found) {
             return (0, 0);
         }
         let is_written = !self.picks_first() || found.ordinal == ordinal;
@@ -157,7 +164,7 @@ impl Rule {
         match self.tally {
             // The tally alone tells: a line that other sides have, too, may be left.
             Tally::Left | Tally::Signed if mark != EXCLUDED => tally,
-            _ if !self.selects(mark) => 0,
+            _ if !self.selects(found) => 0,
             _ if selection.occurrences == Occurrences::All => tally,
             _ => 1,
         }
@@ -177,11 +184,20 @@ impl Rule {
         }
     }
 
-    /// Returns true if a line that has `mark` when all sides were read is selected.
-    pub(crate) fn selects(&self, mark: u32) -> bool {
-        let sides = self.marks.sides(mark);
-        let is_in_first = !self.selection.in_first || mark & 1 == 1;
-        is_in_first && self.selection.counts.contains(sides, self.sides)
+    /// Returns true if a line that is known as `found` when all sides were read is selected.
+    pub(crate) fn selects(&self, found: LineState) -> bool {
+        let sides = self.marks.sides(found.mark);
+        let is_in_first = !self.selection.in_first || found.mark & 1 == 1;
+        let has_sides = is_in_first && self.selection.counts.contains(sides, self.sides);
+        has_sides && self.selection.occurrence_counts.contains(found.tally)
+    }
+
+    /// Returns the number by which a selected line that stands at `ordinal` is put in order, the smaller first.
+    pub(crate) fn place(&self, found: LineState, ordinal: u64) -> u64 {
+        match self.order() {
+            Order::Count => !found.tally,
+            _ => ordinal,
+        }
     }
 
     /// Returns the mark of a line that had `mark`, or 0 if it is nowhere else, when the first side has it, too;
@@ -220,17 +236,49 @@ impl Rule {
     }
 }
 
+/// Refuses a number of lines that cannot be the first ones in the order of their counts.
+///
+/// # Errors
+/// [`Error::Usage`].
+fn check_top(selection: Selection) -> Result<()> {
+    let order = match (selection.top, selection.order) {
+        (None, _) | (Some(1..), Order::Count) => return Ok(()),
+        (Some(0), _) => {
+            return usage(
+                "`top` 0: no line is wanted".into(),
+                "give `top` a number from 1",
+            );
+        }
+        (_, Order::Input) => "`Order::Input`",
+        (_, Order::Sorted) => "`Order::Sorted`",
+        (_, Order::Any) => "`Order::Any`",
+    };
+    usage(
+        format!("`top`: the most frequent lines come in the order of their counts, not in {order}"),
+        "leave out `top`, or ask for `Order::Count`",
+    )
+}
+
 /// Returns what must be counted for a selection.
 ///
 /// # Errors
 /// [`Error::Usage`] where a multiset makes no sense of it.
 fn tally(selection: Selection, sides: usize, needs_all: bool) -> Result<Tally> {
     let occurrences = selection.occurrences;
-    if occurrences == Occurrences::OfFirst && selection.is_counted() && !selection.records {
-        return usage(
-            "`with_repeats`: cannot be combined with `Label::Count`".into(),
-            "choose one of them",
-        );
+    if let Some(counting) = selection.counting() {
+        let repeating = match occurrences {
+            Occurrences::OfFirst if !selection.records => Some("`with_repeats`"),
+            Occurrences::All if selection.label == Label::None => Some("`with_all`"),
+            Occurrences::OnceAndRest if selection.bound().is_some() => Some("`with_duplicates`"),
+            _ => None,
+        };
+        if let Some(repeating) = repeating {
+            let other = selection.bound().unwrap_or(counting);
+            return usage(
+                format!("{repeating}: cannot be combined with {other}"),
+                "choose one of them",
+            );
+        }
     }
     if selection.records && occurrences == Occurrences::All {
         return usage(

@@ -10,7 +10,7 @@
 //!                      intersection  difference  union  symmetric  K or more  but not with
 //!  needs_all           yes           -           -      -          K = n
 //!  in_first            -             yes         -      -          -
-//!  finds_common        yes           -           -      -          K = n      occurrences, label, records
+//!  finds_common        yes           -           -      -          K = n      occurrences, counts, label, records
 //!  is_told_by_a_set    yes           yes         -      -          K = n      counts, label, first records
 //!  has a last_mark     yes           -           -      -          K = n      tally, label of sides, again, in order
 //!  takes_any           -             -           yes    -          K = 1      tally, label
@@ -36,13 +36,14 @@ impl Rule {
         self.selection.in_first
     }
 
-    /// Returns true if the lines are wanted that all sides have, once and without a label: what every strategy can
-    /// find.
+    /// Returns true if the lines are wanted that all sides have, once, without a label and however often they occur:
+    /// what every strategy can find.
     pub(crate) fn finds_common(&self) -> bool {
         let is_once = self.selection.occurrences == Occurrences::Once;
         self.needs_all()
             && self.selection.label == Label::None
             && is_once
+            && !self.selection.is_counted()
             && !self.selection.records
     }
 

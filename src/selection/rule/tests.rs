@@ -81,7 +81,7 @@ fn l1_every_kind_of_rule_selects_by_the_sides_in_any_order_of_the_work() {
                     }
                     let mark = mark(&rule, &which, order);
                     assert_eq!(
-                        rule.selects(mark),
+                        rule.selects(LineState::with_mark(mark)),
                         is_asked(&which),
                         "{selection:?} with {label:?}: {which:?} in the order {order:?}"
                     );

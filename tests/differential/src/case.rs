@@ -12,6 +12,8 @@ use outset::filter::Kind;
 use outset::hash::HashKey;
 use outset::{Label, LineFormat, Order, Selection, Strategy};
 
+use crate::counts::Counts;
+
 /// Inputs, and the settings that are to give the same answer for them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
@@ -134,13 +136,16 @@ pub struct Wanted {
     pub often: Often,
     /// In which order they come.
     pub order: Order,
+    /// How often all inputs together have them.
+    pub counts: Counts,
 }
 
 impl Wanted {
     /// Tells whether it is a difference that a filter alone can answer, so that lines may be missing.
     pub fn may_be_approximate(self) -> bool {
         let is_plain = self.label == Label::None && self.often != Often::All;
-        is_plain && self.asked == Asked::Difference
+        let is_counted = self.order == Order::Count || !self.counts.is_any();
+        is_plain && !is_counted && self.asked == Asked::Difference
     }
 
     /// Returns the selection that the engine is asked for.
@@ -150,6 +155,7 @@ impl Wanted {
             label,
             often,
             order,
+            counts,
         } = self;
         let selection = match asked {
             Asked::Difference => Selection::difference(),
@@ -159,7 +165,7 @@ impl Wanted {
             Asked::Between(least, most) if least == most => Selection::exactly(least),
             Asked::Between(least, most) => Selection::between(least, most),
         };
-        let selection = selection.labelled(label).ordered(order);
+        let selection = counts.add_to(selection.labelled(label)).ordered(order);
         match often {
             Often::Once => selection,
             Often::Repeats => selection.with_repeats(),

@@ -270,11 +270,14 @@ impl<'a> Truth<'a> {
         let lines =
             |&number: &usize| oracle::split(&self.contents[number], case.terminator, case.strip_cr);
         let sides: Vec<Vec<&[u8]>> = named.iter().map(lines).collect();
-        let is_asked = |counts: &[usize]| match wanted.asked {
-            Asked::Difference => counts[0] > 0 && having(counts) == 1,
-            Asked::Between(least, most) => {
-                (least as usize..=most as usize).contains(&having(counts))
-            }
+        let is_asked = |counts: &[usize]| {
+            let has_sides = match wanted.asked {
+                Asked::Difference => counts[0] > 0 && having(counts) == 1,
+                Asked::Between(least, most) => {
+                    (least as usize..=most as usize).contains(&having(counts))
+                }
+            };
+            has_sides && wanted.counts.contains(counts)
         };
         let times = |counts: &[usize]| match wanted.often {
             Often::Once => usize::from(is_asked(counts)),
@@ -294,6 +297,7 @@ impl<'a> Truth<'a> {
         };
         let is_each = wanted.often == Often::Repeats;
         let mut expected = oracle::selected(&sides, (wanted.order, is_each), times, written);
+        wanted.counts.cut(&mut expected);
         let mut found: Vec<&[u8]> = answer.lines.iter().collect();
         if wanted.order == Order::Any {
             expected.sort_unstable();

@@ -15,6 +15,7 @@
 
 pub mod case;
 pub mod choices;
+pub mod counts;
 pub mod generate;
 pub mod judge;
 pub mod keyed;

@@ -88,7 +88,8 @@ pub fn distinct(bytes: &[u8], terminator: u8, strip_cr: bool) -> Lines<'_> {
 }
 
 /// The lines of all inputs, each as often as `times` says and behind what `written` says, given how often each input
-/// has it. By first occurrence for [`Order::Input`], else in the order of their bytes. With `is_each`, the first input
+/// has it. By first occurrence for [`Order::Input`], the most frequent first for [`Order::Count`], else (and where these
+/// are equal) in the order of their bytes. With `is_each`, the first input
 /// has every one of them at a position of its own.
 pub fn selected(
     inputs: &[Vec<&[u8]>],
@@ -107,12 +108,16 @@ pub fn selected(
                     .map(|&position| (position, line.clone())),
             );
         } else {
-            answer.extend(std::iter::repeat_n((positions[0], line), times(counts)));
+            let place = match order {
+                Order::Input => positions[0],
+                Order::Count => usize::MAX - counts.iter().sum::<usize>(),
+                _ => 0,
+            };
+            answer.extend(std::iter::repeat_n((place, line), times(counts)));
         }
     });
-    if order == Order::Input {
-        answer.sort_by_key(|&(position, _)| position);
-    }
+    // Lines came in the order of their bytes, and stay so where their places are equal.
+    answer.sort_by_key(|&(place, _)| place);
     answer.into_iter().map(|(_, line)| line).collect()
 }
 
@@ -193,6 +198,9 @@ mod tests {
             format!("{}", counts[1])
         });
         assert_eq!(found, [b"0a", b"0a", b"1b"]);
+        let sides = [&b"b\na\nc\n"[..], b"b\nc\nd\nc\n"].map(|bytes| split(bytes, b'\n', false));
+        let found = selected(&sides, (Order::Count, false), |_| 1, |_| String::new());
+        assert_eq!(found, [b"c", b"b", b"a", b"d"]);
         let mut lines = vec![
             &b"eight by"[..],
             b"\0",

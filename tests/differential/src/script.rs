@@ -168,6 +168,16 @@ fn selecting(wanted: Wanted, sides: usize) -> Vec<String> {
         Often::Repeats => command.push("--repeats".to_owned()),
         Often::All => command.push("--all".to_owned()),
     }
+    let counts = wanted.counts;
+    let bounds = [
+        ("--min-count", counts.least),
+        ("--max-count", counts.most),
+        ("--top", counts.top),
+    ];
+    let given = bounds
+        .iter()
+        .filter_map(|(name, number)| Some(format!("{name}={}", (*number)?)));
+    command.extend(given);
     if wanted.order != Order::Any {
         command.push(format!("--order={}", wanted.order.name()));
     }

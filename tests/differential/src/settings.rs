@@ -9,6 +9,7 @@ use outset::{Label, Order, Strategy};
 
 use crate::case::{Asked, Case, HashChoice, Often, Setting, Wanted, Way};
 use crate::choices::Choices;
+use crate::counts::Counts;
 
 /// A mebibyte.
 pub const MIB: u64 = 1 << 20;
@@ -124,12 +125,26 @@ fn selected(choices: &mut Choices, sides: u64) -> Way {
         Often::Repeats => choices.pick(&labels[..3]),
         Often::All => Label::None,
     };
-    let orders = [Order::Any, Order::Any, Order::Input, Order::Sorted];
+    let orders = [
+        Order::Any,
+        Order::Any,
+        Order::Input,
+        Order::Sorted,
+        Order::Count,
+    ];
+    let (counts, orders) = match often {
+        Often::Once => (Counts::random(choices), &orders[..]),
+        _ => (Counts::default(), &orders[..4]),
+    };
     Way::Select(Wanted {
         asked,
         label,
         often,
-        order: choices.pick(&orders),
+        order: match counts.top {
+            Some(_) => Order::Count,
+            None => choices.pick(orders),
+        },
+        counts,
     })
 }
 

@@ -140,12 +140,15 @@ impl Case {
             }
         }
         let sides = |counts: &[usize]| counts.iter().filter(|&&count| count > 0).count();
-        let selects = |counts: &[usize]| match wanted.name {
-            "intersect" => sides(counts) == counts.len(),
-            "diff" => sides(counts) == 1 && counts[0] > 0,
-            "union" => true,
-            "symdiff" => sides(counts) == 1,
-            _ => sides(counts) >= 2,
+        let selects = |counts: &[usize]| {
+            let has_sides = match wanted.name {
+                "intersect" => sides(counts) == counts.len(),
+                "diff" => sides(counts) == 1 && counts[0] > 0,
+                "union" => true,
+                "symdiff" => sides(counts) == 1,
+                _ => sides(counts) >= 2,
+            };
+            has_sides && wanted.counts.contains(counts)
         };
         let label = |counts: &[usize]| match wanted.label {
             Label::Sides => {
@@ -173,25 +176,25 @@ impl Case {
                 _ => record.raw.clone(),
             };
             if written.insert(key) || wanted.mode == Mode::Every {
-                lines.push([self.labelled(&label(&counts[key])), line].concat());
+                let count: usize = counts[key].iter().sum();
+                lines.push((self.labelled(&label(&counts[key])), line, count));
             } else {
                 dropped.push(line);
             }
         }
-        if wanted.order == Order::Sorted {
-            // By the lines: a label is no part of the order.
-            let behind = |line: &Vec<u8>| match wanted.label {
-                Label::None => line.clone(),
-                _ => line[line
-                    .iter()
-                    .position(|&byte| byte == self.behind_label())
-                    .unwrap()
-                    + 1..]
-                    .to_vec(),
-            };
-            lines.sort_by_key(behind);
+        // A label is no part of the order.
+        match wanted.order {
+            Order::Sorted => lines.sort_by(|(_, one, _), (_, other, _)| one.cmp(other)),
+            Order::Count => lines.sort_by(|(_, one, of_one), (_, other, of_other)| {
+                of_other.cmp(of_one).then_with(|| one.cmp(other))
+            }),
+            _ => {}
         }
-        (lines, dropped)
+        wanted.counts.cut(&mut lines);
+        let written = lines
+            .into_iter()
+            .map(|(label, line, _)| [label, line].concat());
+        (written.collect(), dropped)
     }
 }
 

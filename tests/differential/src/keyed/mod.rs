@@ -16,6 +16,7 @@ use outset::{KeyType, Label, Options, Order, Selection, Strategy};
 
 use self::case::Case;
 use crate::choices::Choices;
+use crate::counts::Counts;
 use crate::resident::OF_COMMAND;
 
 mod case;
@@ -33,6 +34,8 @@ struct Wanted {
     mode: Mode,
     order: Order,
     label: Label,
+    /// How often all inputs together have the keys.
+    counts: Counts,
     /// True if the lines that a union drops are wanted, too.
     drops: bool,
 }
@@ -71,13 +74,27 @@ impl Wanted {
             Label::Count,
         ]);
         let drops = name == "union" && choices.one_in(2);
-        let order = choices.pick(&[Order::Any, Order::Any, Order::Input, Order::Sorted]);
+        let counts = match drops {
+            true => Counts::default(),
+            false => Counts::random(choices),
+        };
+        let orders = [
+            Order::Any,
+            Order::Any,
+            Order::Input,
+            Order::Sorted,
+            Order::Count,
+        ];
+        let order = match counts.top {
+            Some(_) => Order::Count,
+            None => choices.pick(&orders),
+        };
         let asked = match mode {
             Mode::Every => selection.of_records().with_repeats(),
             Mode::First => selection.of_records(),
             Mode::Keys => selection,
         };
-        let asked = asked.ordered(order).labelled(label);
+        let asked = counts.add_to(asked.labelled(label)).ordered(order);
         let asked = if drops {
             asked.with_duplicates()
         } else {
@@ -88,6 +105,7 @@ impl Wanted {
             mode,
             order,
             label,
+            counts,
             drops,
         };
         (wanted, asked)
@@ -95,7 +113,9 @@ impl Wanted {
 
     /// Tells whether records are written that must be read once more, so that they cannot be answered in memory.
     fn reads_records_again(&self) -> bool {
-        self.mode == Mode::First || (self.mode == Mode::Every && self.label == Label::Count)
+        let is_counted =
+            self.label == Label::Count || self.order == Order::Count || !self.counts.is_any();
+        self.mode == Mode::First || (self.mode == Mode::Every && is_counted)
     }
 }
 
