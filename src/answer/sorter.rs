@@ -229,6 +229,68 @@ mod tests {
     use crate::temp::quota::Quota;
     use crate::temp::space::TempSpace;
 
+    /// Makes a sorter with 64 KiB for the first `most` entries in the order of counts.
+    fn top(space: &TempSpace, most: u64, always_spill: bool) -> Sorter<'_> {
+        Sorter::new(SorterRules {
+            order: Order::Count,
+            most,
+            bytes: 64 << 10,
+            buffers: 1,
+            space,
+            address: Address {
+                run: 1,
+                store: 0,
+                bucket: 0,
+                level: 0,
+                number: 0,
+            },
+            always_spill,
+        })
+    }
+
+    #[test]
+    fn l15_the_first_entries_come_whether_memory_has_room_for_them_or_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let parents = [directory.path().to_owned()];
+        let entry = |i: u64| match i % 5000 {
+            // Longer than a buffer: a run of its own, one of which is the first of all.
+            7 => (!(i / 100 + 50), format!("{i:0>60000}")),
+            _ => (!(i / 100), format!("{:08} line", i * 7919 % 20_011)),
+        };
+        let mut expected: Vec<_> = (0..20_000).map(entry).collect();
+        expected.sort();
+        for (most, always_spill) in [
+            (1, false),
+            (100, false),
+            (100, true),
+            (3000, false),
+            (50_000, false),
+        ] {
+            let space = TempSpace::new(&parents, Quota::new(u64::MAX), &Interrupt::new());
+            let sorter = top(&space, most, always_spill);
+            let mut work = sorter.take().unwrap();
+            for (place, line) in (0..20_000).map(entry) {
+                sorter
+                    .push(&mut work, &Entry::once(line.as_bytes(), place))
+                    .unwrap();
+            }
+            sorter.put(work).unwrap();
+            let budget = MemoryBudget::new(400 << 10, 0);
+            let mut found = Vec::new();
+            let collect = |entry: &Entry<'_>| {
+                found.push((entry.place, String::from_utf8(entry.line.to_vec()).unwrap()));
+                Ok(())
+            };
+            sorter.merge(&budget, &|_| {}, collect).unwrap();
+            let first = &expected[..expected.len().min(most as usize)];
+            assert!(found == first, "{most}: {} lines", found.len());
+            // The long lines are written in any case.
+            let written = space.space_use().written_bytes;
+            let is_small = written < 400 << 10;
+            assert_eq!(is_small, most <= 100, "{most}: {written}");
+        }
+    }
+
     #[test]
     fn l10_runs_that_memory_cannot_read_at_once_are_merged_in_several_levels() {
         let directory = tempfile::tempdir().unwrap();

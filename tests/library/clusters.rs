@@ -132,6 +132,8 @@ fn selections(sides: u32) -> Vec<Selection> {
         Selection::union(),
         Selection::union().with_all(),
         Selection::union().labelled(Label::Count),
+        Selection::union().min_count(2),
+        Selection::union().max_count(1).labelled(Label::Count),
         Selection::union().labelled(Label::Sides),
     ];
     if sides > 1 {
@@ -139,6 +141,8 @@ fn selections(sides: u32) -> Vec<Selection> {
             Selection::difference(),
             Selection::symmetric_difference(),
             Selection::at_least(2),
+            Selection::intersection().min_count(3),
+            Selection::difference().max_count(1),
             Selection::intersection().with_all(),
             Selection::difference().with_repeats(),
         ]);

@@ -163,8 +163,64 @@ fn l2_a_number_of_files_has_all_its_digits() {
 }
 
 #[test]
+fn l15_a_bound_on_occurrences_is_one_more_bound_of_every_rule() {
+    for (selection, is_asked) in KINDS {
+        let bounded = selection.min_count(3).max_count(5);
+        let rule = Rule::new(bounded, SIDES).unwrap();
+        for (which, tally) in combinations()
+            .into_iter()
+            .flat_map(|which| (1..8).map(move |n| (which, n)))
+        {
+            let found = LineState {
+                tally,
+                ..LineState::with_mark(mark(&rule, &which, [1, 2, 3]))
+            };
+            let expected = is_asked(&which) && (3..=5).contains(&tally);
+            assert_eq!(
+                rule.selects(found),
+                expected,
+                "{bounded:?}: {which:?}, {tally}"
+            );
+            assert_eq!(rule.times(found), u64::from(expected));
+        }
+        // Occurrences matter, so none may be dropped, and no line be written before all were seen.
+        for counted in [
+            bounded,
+            selection.min_count(2),
+            selection.ordered(Order::Count),
+            selection.top(3),
+        ] {
+            let rule = Rule::new(counted, SIDES).unwrap();
+            assert_eq!(rule.tally(), Tally::Sum, "{counted:?}");
+            let is_early = rule.takes_any() || rule.finds_common() || rule.last_mark().is_some();
+            assert!(!is_early && rule.approximate().is_none(), "{counted:?}");
+        }
+        let any = Rule::new(selection.min_count(1), SIDES).unwrap();
+        assert_eq!(any.tally(), Tally::None, "every line occurs once");
+    }
+}
+
+#[test]
+fn l15_the_more_often_a_line_occurs_the_earlier_is_its_place() {
+    let found = |tally| LineState {
+        tally,
+        ..LineState::with_mark(1)
+    };
+    let counted = Rule::new(Selection::union().top(1), 1).unwrap();
+    assert!(counted.place(found(3), 9) < counted.place(found(2), 1));
+    let in_order = Rule::new(Selection::union().ordered(Order::Input), 1).unwrap();
+    assert_eq!(in_order.place(found(3), 9), 9);
+}
+
+#[test]
 fn l7_bounds_that_no_line_can_meet_are_refused() {
     for selection in [
+        Selection::union().min_count(0),
+        Selection::union().max_count(0),
+        Selection::union().min_count(3).max_count(2),
+        Selection::union().top(0),
+        Selection::union().top(3).ordered(Order::Sorted),
+        Selection::union().top(3).ordered(Order::Any),
         Selection::at_least(4),
         Selection::at_most(4),
         Selection::exactly(4),

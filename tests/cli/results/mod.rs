@@ -4,6 +4,7 @@ mod approximate;
 mod bytes;
 mod clusters;
 mod compare;
+mod counted;
 mod duplicates;
 mod estimate;
 mod generated;
