@@ -43,8 +43,8 @@
 //! [symdiff]: Selection::symmetric_difference
 //!
 //! [`Selection::min_count`] and [`Selection::max_count`] select lines by how often they occur in all inputs together.
-//! [`Selection::ordered`] gives the lines an order; [`Selection::top`] takes the most frequent. A [`Label`] before each line says which inputs have it, or how
-//! many:
+//! [`Selection::ordered`] gives the lines an order; [`Selection::top`] takes the most frequent. A [`Label`] before each
+//! line says which inputs have it, or how many:
 //!
 //! ```
 //! use outset::{Label, Options, Selection, Source, select};

@@ -195,8 +195,8 @@ impl<'s> Sorter<'s> {
         ((held + written) as f64 * share) as u64 + merging.bytes_before_last(&state.runs)
     }
 
-    /// Hands every entry that is wanted to `each`, in order. `budget` has the memory for reading runs; no thread pushes any more.
-    /// `advance` hears of the bytes of lines that are merged before they come to `each`.
+    /// Hands every entry that is wanted to `each`, in order. `budget` has the memory for reading runs; no thread pushes
+    /// any more. `advance` hears of the bytes of lines that are merged before they come to `each`.
     ///
     /// # Errors
     /// What `each` reports; where a run cannot be read, or is damaged.

@@ -208,8 +208,8 @@ impl Selection {
         }
     }
 
-    /// Writes the `lines` lines that come first in [`Order::Count`], and in this order. Memory holds no more than
-    /// these while it has room for them twice.
+    /// Writes the `lines` lines that come first in [`Order::Count`], and in this order. The others are dropped as they
+    /// come, and only where memory has no room for `lines` lines does the order take temporary disk.
     #[must_use]
     pub const fn top(self, lines: u64) -> Self {
         Self {

@@ -136,7 +136,7 @@ pub struct Wanted {
     pub often: Often,
     /// In which order they come.
     pub order: Order,
-    /// How often all inputs together have them.
+    /// The numbers of occurrences that they may have, and how many of them are wanted.
     pub counts: Counts,
 }
 

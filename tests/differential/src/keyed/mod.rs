@@ -34,7 +34,7 @@ struct Wanted {
     mode: Mode,
     order: Order,
     label: Label,
-    /// How often all inputs together have the keys.
+    /// The numbers of occurrences that the keys may have, and how many lines are wanted.
     counts: Counts,
     /// True if the lines that a union drops are wanted, too.
     drops: bool,
