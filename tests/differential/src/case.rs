@@ -53,6 +53,8 @@ pub struct Input {
     pub is_terminated: bool,
     /// True if it comes through a FIFO.
     pub is_fifo: bool,
+    /// True if a command writes it, or one for each of its files.
+    pub is_command: bool,
     /// Number of files that it is as one side; of a FIFO this means nothing.
     pub parts: usize,
     /// The compression of its files, and the number of frames of each.

@@ -46,6 +46,7 @@ pub fn case(choices: &mut Choices, scale: Scale) -> Case {
             lines,
             is_terminated: !choices.one_in(3),
             is_fifo: choices.one_in(10),
+            is_command: choices.one_in(10),
             parts: choices.pick(&[1, 1, 1, 1, 1, 2, 5, 30]),
             compression: choices
                 .one_in(3)
@@ -62,6 +63,9 @@ pub fn case(choices: &mut Choices, scale: Scale) -> Case {
     };
     // The first input is a file where it is named twice: a pipe can be read by one reader.
     case.inputs[0].is_fifo &= case.again.is_none();
+    for (number, input) in case.inputs.iter_mut().enumerate() {
+        input.is_command &= !input.is_fifo && (number > 0 || case.again.is_none());
+    }
     case.settings = settings(choices, &case);
     case
 }

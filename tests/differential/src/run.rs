@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use outset::compare::{Mistake, compare};
-use outset::{Error, ErrorKind, Files, KeyType, Options, Selection, Source, intersect, select};
+use outset::{
+    Error, ErrorKind, Files, KeyType, Options, Producer, Selection, Source, intersect, select,
+};
 
 use crate::case::{Case, Setting, Way};
 use crate::judge::{Wrong, WrongKind};
@@ -264,11 +266,13 @@ pub fn sources(case: &Case, setting: &Setting, sandbox: &Sandbox) -> io::Result<
     let names = names(case, setting, sandbox)?;
     let source = |(number, name): (usize, PathBuf)| {
         let input = &case.inputs[number];
-        if !input.is_split() || name != sandbox.input(number) {
-            return Source::from(name);
-        }
         let files = (0..input.parts).map(|part| sandbox.part(number, part));
-        Source::from(Files::new(name, files))
+        match input.is_split() && name == sandbox.input(number) {
+            true if input.is_command => Source::from(Producer::new(name, ["cat"], files)),
+            true => Source::from(Files::new(name, files)),
+            false if input.is_command => Source::from(Producer::new(name.clone(), ["cat"], [name])),
+            false => Source::from(name),
+        }
     };
     Ok(numbers.into_iter().zip(names).map(source).collect())
 }

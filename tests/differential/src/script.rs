@@ -33,6 +33,9 @@ pub fn script(case: &Case) -> String {
         if input.is_fifo {
             script.push_str("  # through a FIFO");
         }
+        if input.is_command {
+            script.push_str("  # through a command: --via-of N=cat");
+        }
         script.push('\n');
         if input.is_split() {
             for (part, file) in input.split(case.terminator).iter().enumerate() {
@@ -372,11 +375,14 @@ impl<'p> Program<'p> {
             _ => vec!["intersect".to_owned()],
         };
         command.args(of_operation).arg("-q");
-        for source in sources(case, setting, self.sandbox)? {
+        for (source, number) in sources(case, setting, self.sandbox)?.into_iter().zip(1..) {
             command.arg("--side");
             match source {
                 Source::Files(files) => command.args(files.paths()),
                 Source::Path(path) => command.arg(path),
+                Source::Producer(producer) => command
+                    .args(producer.names())
+                    .arg(format!("--via-of={number}=cat")),
                 _ => command.arg("-"),
             };
         }

@@ -238,12 +238,17 @@ const SIMPLER_SETTINGS: [fn(&mut Setting); 13] = [
     |setting| setting.strategy = None,
 ];
 
-const SIMPLER_CASES: [fn(&mut Case); 7] = [
+const SIMPLER_CASES: [fn(&mut Case); 8] = [
     |case| case.again = None,
     |case| {
         case.inputs
             .iter_mut()
             .for_each(|input| input.is_fifo = false);
+    },
+    |case| {
+        case.inputs
+            .iter_mut()
+            .for_each(|input| input.is_command = false);
     },
     |case| {
         case.inputs.iter_mut().for_each(|input| input.parts = 1);
