@@ -229,8 +229,8 @@ pub(crate) struct OrderArguments {
     /// Write only the N most frequent lines, most frequent first
     ///
     /// This option implies --order count. With --count, each line comes after its number: `outset union --count --top
-    /// 100 log` writes what `sort log | uniq -c | sort -rn | head -100` writes, but orders lines with the same number by
-    /// their bytes. Memory holds N lines for each thread. If these do not fit, they are sorted on temporary disk.
+    /// 100 log` writes what `sort log | uniq -c | sort -rn | head -100` writes, but orders lines with the same number
+    /// by their bytes. Memory holds N lines for each thread. If these do not fit, they are sorted on temporary disk.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     top: Option<u64>,
 

@@ -88,9 +88,9 @@ pub fn distinct(bytes: &[u8], terminator: u8, strip_cr: bool) -> Lines<'_> {
 }
 
 /// The lines of all inputs, each as often as `times` says and behind what `written` says, given how often each input
-/// has it. By first occurrence for [`Order::Input`], the most frequent first for [`Order::Count`], else (and where these
-/// are equal) in the order of their bytes. With `is_each`, the first input has every one of them at a position of its
-/// own.
+/// has it. By first occurrence for [`Order::Input`], the most frequent first for [`Order::Count`], else (and where
+/// these are equal) in the order of their bytes. With `is_each`, the first input has every one of them at a position of
+/// its own.
 pub fn selected(
     inputs: &[Vec<&[u8]>],
     (order, is_each): (Order, bool),
