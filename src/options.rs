@@ -77,8 +77,8 @@ pub struct Options {
     /// repeat and the run will need less than planned. A disk that does fill up ends the run with
     /// [`Error::Temp`](crate::Error::Temp). `max_temp_bytes` still applies.
     pub ignore_free_space: bool,
-    /// The compressed outputs that the caller writes beside the run, as [`OutputFile`](crate::OutputFile) does: the plan
-    /// leaves them memory. Plan each with [`CompressorPlan::new`](crate::CompressorPlan::new).
+    /// The compressed outputs that the caller writes beside the run, as [`OutputFile`](crate::OutputFile) does: the
+    /// plan leaves them memory. Plan each with [`CompressorPlan::new`](crate::CompressorPlan::new).
     pub compressions: Vec<Compression>,
     /// Number of worker threads. `None`: the number of cores available to the process.
     pub threads: Option<usize>,

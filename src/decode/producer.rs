@@ -1,7 +1,7 @@
 //! An input that another program writes: the output of a command.
 //!
-//! *Owns:* [`Producer`]: the command for each name of an input, and the word of its end. A shell's `<(command)` hides that
-//! the command failed; here the end of the output counts only after the command said that it was all.
+//! *Owns:* [`Producer`]: the command for each name of an input, and the word of its end. A shell's `<(command)` hides
+//! that the command failed; here the end of the output counts only after the command said that it was all.
 //!
 //! *Invariants:* the output of a command is an input only if the command ends with status 0. A command is started when
 //! its output is to be read, and is stopped when nobody reads it any more. *Cost:* a process, a thread and 2 KiB for
@@ -50,7 +50,7 @@ pub struct Producer {
     name: PathBuf,
     /// The program and its arguments.
     words: Arc<[OsString]>,
-    /// What takes the place of `{}` in them.
+    /// The paths, addresses or queries that take the place of `{}` in them.
     names: Arc<Vec<PathBuf>>,
     /// True if the standard error of the commands goes to that of this process as well.
     is_heard: bool,
@@ -108,7 +108,7 @@ impl Producer {
         let command = shown(&words);
         let (child, output) = Child::start(words, self.is_heard).map_err(|error| Error::Input {
             path: name.clone(),
-            source: io::Error::new(error.kind(), format!("cannot start `{command}`: {error}")),
+            source: io::Error::new(error.kind(), format!("cannot start {command:?}: {error}")),
             advice: "check that the program is installed, and its name",
         })?;
         let file = File::from(OwnedFd::from(output));
@@ -130,7 +130,7 @@ impl RunningCommand {
         failure.map_or(Ok(()), |failure| {
             Err(Error::Input {
                 path: name.to_owned(),
-                source: io::Error::other(format!("`{}` {failure}", self.command)),
+                source: io::Error::other(format!("{:?} {failure}", self.command)),
                 advice: "what came of it may not be all: run it by itself to see what is wrong",
             })
         })
@@ -203,10 +203,7 @@ mod tests {
         for (words, expected) in [
             (&["cat"][..], "cat a b"),
             (&["cat", "{}"], "cat a b"),
-            (
-                &["get", "--from={}", "-", "{}{}"],
-                "get --from=a b - a ba b",
-            ),
+            (&["get", "from={}", "-", "{}{}"], "get from=a b - a ba b"),
             (&["{}"], "a b"),
             (&["echo", "{ }"], "echo { } a b"),
         ] {

@@ -1,7 +1,7 @@
 //! The way to the bytes of an input.
 //!
-//! *Owns:* [`Access`]: files that are opened anew for each reading, commands that are run anew, or a stream that is taken
-//! for its only one.
+//! *Owns:* [`Access`]: files that are opened anew for each reading, commands that are run anew, or a stream that is
+//! taken for its only one.
 //! *Invariants:* no stream is read twice. *Cost:* a descriptor for a stream.
 
 use std::fs::File;

@@ -26,7 +26,7 @@ pub(crate) struct Commands {
     producer: Producer,
     /// The first command, if it runs already and its header was read.
     started: Mutex<Option<Output>>,
-    /// What comes before the records of each output, which has the first header; `None` if that is nothing.
+    /// The rules for what comes before the records of each output, and the header of the first; `None` if nothing does.
     front: Option<(FrontRules, Option<Vec<u8>>)>,
 }
 

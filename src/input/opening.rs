@@ -249,7 +249,7 @@ fn is_read_once(file: &File, metadata: &Metadata) -> bool {
 /// refused before any work is done.
 fn stdin() -> io::Result<File> {
     use rustix::fs::OFlags;
-    let stdin = rustix::io::dup(std::io::stdin())?;
+    let stdin = rustix::io::fcntl_dupfd_cloexec(std::io::stdin(), 0)?;
     let flags = rustix::fs::fcntl_getfl(&stdin)?;
     // A path that was opened as such (`O_PATH`) and not as a file stands for a stream that was closed.
     let cannot_be_read =

@@ -213,9 +213,9 @@ fn standard_stream_at(path: &Path) -> Option<File> {
     let wanted = FileId::of(&wanted);
     let is_it = |id: FileId| id == wanted;
     let fd = if FileId::of_open(io::stdout()).is_ok_and(is_it) {
-        rustix::io::dup(io::stdout())
+        rustix::io::fcntl_dupfd_cloexec(io::stdout(), 0)
     } else if FileId::of_open(io::stderr()).is_ok_and(is_it) {
-        rustix::io::dup(io::stderr())
+        rustix::io::fcntl_dupfd_cloexec(io::stderr(), 0)
     } else {
         return None;
     };
@@ -231,7 +231,7 @@ pub(crate) fn is_appended_to(path: &Path) -> bool {
 /// Returns a handle of its own to standard output. If that is closed, or open only for reading, the error comes now,
 /// before any work is done.
 fn stdout() -> io::Result<File> {
-    let stdout = rustix::io::dup(io::stdout())?;
+    let stdout = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 0)?;
     let flags = rustix::fs::fcntl_getfl(&stdout)?;
     if flags.intersection(OFlags::RWMODE) == OFlags::RDONLY {
         return Err(rustix::io::Errno::BADF.into());

@@ -111,7 +111,7 @@ fn settings_agree(most_buckets: u32) {
     let _shared = beside_others();
     // The first case in which something is common; a small one, for many buckets are many files.
     let has_common = |case: &Case| {
-        let first = case.settings[0];
+        let first = all_settings(1)[0];
         judge(&case.with_setting(first)) > 0
     };
     let cases = (0..).map(|number| case(number, Scale::FUZZED));

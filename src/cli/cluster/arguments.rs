@@ -285,11 +285,12 @@ impl JoinArguments {
         if !self.is_stream() {
             return Ok(Shards::Files(files));
         }
-        let file = rustix::io::dup(std::io::stdin()).map_err(|error| Error::Input {
-            path: "-".into(),
-            source: error.into(),
-            advice: "check that standard input is open and readable",
-        })?;
+        let file =
+            rustix::io::fcntl_dupfd_cloexec(std::io::stdin(), 0).map_err(|error| Error::Input {
+                path: "-".into(),
+                source: error.into(),
+                advice: "check that standard input is open and readable",
+            })?;
         Ok(Shards::Stream(file.into(), "-".into()))
     }
 

@@ -25,11 +25,11 @@ const PAGES: [&str; 3] = ["html", "htm", "xhtml"];
 pub(crate) struct CompressArguments {
     /// Compress as gz, zst, lz4, bz2, xz or none, such as zst:9 [default: by FILE's name]
     ///
-    /// Without this option, a FILE whose name ends in .gz, .zst, .lz4, .bz2 or .xz is written in that format, and standard
-    /// output is not compressed. FORMAT may have a level, such as gz:9. The levels are 1 to 9 for gz (default: 6) and bz2 (9), 1 to 19 for zst (3), and 0 to
-    /// 9 for xz (6); lz4 has none. Several threads compress beside the run; their memory is part of --memory. They
-    /// write pieces of at most 2 MiB of text, one after the other, each compressed by itself: the tools of these formats
-    /// read them as one file.
+    /// Without this option, a FILE whose name ends in .gz, .zst, .lz4, .bz2 or .xz is written in that format, and
+    /// standard output is not compressed. FORMAT may have a level, such as gz:9. The levels are 1 to 9 for gz (default:
+    /// 6) and bz2 (9), 1 to 19 for zst (3), and 0 to 9 for xz (6); lz4 has none. Several threads compress beside the
+    /// run; their memory is part of --memory. They write pieces of at most 2 MiB of text, one after the other, each
+    /// compressed by itself: the tools of these formats read them as one file.
     #[arg(long, value_name = "FORMAT", value_parser = parse_stored)]
     compress: Option<Stored>,
 }

@@ -1,8 +1,8 @@
 //! The sides of an operation as they are named on the command line.
 //!
-//! *Owns:* the arguments FILE, --side, --files-from and --via, and what they mean. *Invariants:* sides count in the order of
-//! the command line, however they are named; nothing is looked at before [`InputArguments::sources`]. *Cost:* the
-//! paths of all files, within the memory limit.
+//! *Owns:* the arguments FILE, --side, --files-from and --via, and what they mean. *Invariants:* sides count in the
+//! order of the command line, however they are named; nothing is looked at before [`InputArguments::sources`]. *Cost:*
+//! the paths of all files, within the memory limit.
 
 mod arguments;
 mod expand;

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! *Owns:* the pieces, and their order. The thread that writes lines takes the oldest piece when it needs a buffer, and
-//! writes its frame. If that is not done, there is one more piece and one more thread, as many as planned; then it waits.
+//! writes its frame. If that is not done, there is one more piece and one more thread, as many as planned; then it
+//! waits.
 //!
 //! *Invariants:* frames come in the order of their text. After an error every call fails. A result without any text is
 //! one empty frame. A result that fits one piece needs no thread. No thread outlives this value.

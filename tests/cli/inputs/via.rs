@@ -123,7 +123,7 @@ fn b27_a_command_that_fails_fails_the_run() {
     for ((script, words), strategy) in [
         (
             "sh -c 'cat {}; exit 1'",
-            &["a: `sh -c cat a; exit 1` ended with status 1:"][..],
+            &["a: \"sh -c cat a; exit 1\" ended with status 1:"][..],
         ),
         ("sh -c 'exit 255'", &["status 255"]),
         (
@@ -147,7 +147,7 @@ fn b27_a_command_that_fails_fails_the_run() {
         (
             "no-such-program",
             &[
-                "cannot start `no-such-program a`: No such file",
+                "cannot start \"no-such-program a\": No such file",
                 "check that the program",
             ],
         ),
@@ -160,9 +160,9 @@ fn b27_a_command_that_fails_fails_the_run() {
     }
     // Only the second command fails, or only the second of a side.
     let fails_for_b = "sh -c 'cat {}; test {} = a'";
-    run_via(&sandbox, "intersect a b", fails_for_b).fails(3, &["b: `sh -c cat b; test b = a`"]);
+    run_via(&sandbox, "intersect a b", fails_for_b).fails(3, &["b: \"sh -c cat b; test b = a\""]);
     run_via(&sandbox, "union --side a b a", fails_for_b)
-        .fails(3, &["b: `sh -c cat b; test b = a`"]);
+        .fails(3, &["b: \"sh -c cat b; test b = a\""]);
     // Compressed output that breaks off is the fault of its command.
     let packed = Compression::Gzip.compress(&lines(0..5000)).unwrap();
     sandbox.write("c", packed);
