@@ -68,7 +68,10 @@ pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
 }
 
 fn way(choices: &mut Choices, case: &Case) -> Way {
-    let are_files = case.inputs.iter().all(|input| !input.is_fifo);
+    let are_files = case
+        .inputs
+        .iter()
+        .all(|input| !input.is_fifo && !input.is_command);
     let is_twice = case.again.is_some();
     match choices.below(18) {
         13..18 => selected(choices, case.inputs.len() as u64 + u64::from(is_twice)),
