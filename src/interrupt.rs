@@ -1,14 +1,17 @@
 //! Stopping a run from outside, with nothing left behind.
 //!
-//! *Owns:* the flag that a run looks at between chunks, and the list of what must be removed if the
-//! process is about to end without unwinding (a signal).
+//! *Owns:* the flag that a run looks at between chunks, and the lists of what must be removed, and of the programs that
+//! must be stopped, if the process is about to end without unwinding (a signal).
 //!
 //! A signal, step by step:
 //!
 //! 1. The thread that waits for signals calls [`Interrupt::stop_and_clean_up`]. That sets the flag.
-//! 2. The same thread locks the list and removes every path on it. Nothing can be added meanwhile.
-//! 3. A thread that creates a directory or an output file waits for the lock, then sees the flag and fails.
-//!    Workers see the flag at their next chunk, or fail because their directory was removed.
+//! 2. The same thread stops the programs on their list: one that takes a result would see its end, and take a part for
+//! 2. The same thread stops the programs on their list: one that takes a result would see its end when this process
+//!    ends, and take a part for all. Then it locks the list of paths and removes every one. Nothing can be added
+//!    meanwhile.
+//! 3. A thread that starts such a program, or creates a directory or an output file, waits for the lock, then sees the
+//!    flag and fails. Workers see the flag at their next chunk, or fail because their directory was removed.
 //! 4. The thread ends the process. Whether the workers have noticed by then does not matter.
 //!
 //! *Invariants:*
@@ -26,6 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::error::{Error, Result};
+use crate::sys::child::{Child, Stopper};
 use crate::sys::failpoint::fail_point;
 
 /// A handle that stops a run; clones are one handle.
@@ -45,6 +49,8 @@ struct Inner {
     is_stopped: AtomicBool,
     /// Files and directories to remove: a few, one for each temporary directory and output.
     paths: Mutex<Vec<PathBuf>>,
+    /// Programs to stop: one for each command that takes a result.
+    programs: Mutex<Vec<Stopper>>,
 }
 
 impl Interrupt {
@@ -64,13 +70,19 @@ impl Interrupt {
         self.inner.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Stops the run and removes its temporary files at once, for a process that is about to be
-    /// ended by a signal. Threads that still write find their directory removed and fail; they cannot
-    /// bring it back. Call it from a thread, not from a signal handler: it locks, allocates and does I/O.
+    /// Stops the run and the commands that take its result, and removes its temporary files at once, for a process that
+    /// is about to be ended by a signal. Threads that still write find their directory removed and fail; they cannot
+    /// bring it back. Call it from a thread, not from a signal handler: it locks, allocates, waits and does I/O.
     ///
     /// A file that cannot be removed stays. The next run with the same temporary directory removes what is left.
     pub fn stop_and_clean_up(&self) {
         self.stop();
+        // In turn: each may take a second.
+        self.inner
+            .programs
+            .lock()
+            .drain(..)
+            .for_each(|program| program.stop());
         // The lock is held until the loop ends: threads that create or drop a guarded path wait for that.
         for path in self.paths().drain(..) {
             fail_point!("clean-up");
@@ -126,7 +138,26 @@ impl Interrupt {
         ))
     }
 
-    /// Locks the list. It is consistent after every statement.
+    /// Starts a program, which a signal stops from then on, before this process ends. Both happen under one lock, as in
+    /// [`Interrupt::guarded`].
+    ///
+    /// # Errors
+    /// What `start` reports; [`io::ErrorKind::Interrupted`] if the run was stopped, and `start` is not called.
+    pub(crate) fn started<T>(
+        &self,
+        start: impl FnOnce() -> io::Result<(Child, T)>,
+    ) -> io::Result<(Child, T)> {
+        let mut programs = self.inner.programs.lock();
+        if self.is_stopped() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let started = start()?;
+        programs.retain(|program| !program.has_ended());
+        programs.push(started.0.stopper());
+        Ok(started)
+    }
+
+    /// Locks the list of paths. It is consistent after every statement.
     fn paths(&self) -> MutexGuard<'_, Vec<PathBuf>> {
         self.inner.paths.lock()
     }

@@ -322,7 +322,8 @@ pub use notice::{Foreign, Notice};
 pub use observer::Observer;
 pub use options::{KeyType, Options};
 pub use output::{
-    Codec, Compression, CompressorPlan, CountSink, OutputFile, OutputWriter, Sink, WriteSink,
+    Codec, Compression, CompressorPlan, Consumer, CountSink, OutputFile, OutputWriter, Sink,
+    WriteSink,
 };
 pub use overlaps::{Combination, Overlaps, overlaps};
 pub use plan::Strategy;

@@ -59,6 +59,7 @@ const RARE: &[&str] = &[
     "at_most",
     "exactly",
     "compress",
+    "out_via",
     "max_count",
     "verbose",
     "keys_only",

@@ -7,24 +7,16 @@
 //! its output is to be read, and is stopped when nobody reads it any more. *Cost:* a process, a thread and 2 KiB for
 //! each command that runs; the bytes come straight from its pipe.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use memchr::memmem;
-
 use crate::decode::stream::Writer;
 use crate::error::{Error, Result};
-use crate::sys::child::{Child, Ending};
-
-/// The word, or the part of one, that stands for the name.
-const PLACE: &[u8] = b"{}";
-/// The last lines of a program that an error has.
-const LINES: usize = 3;
+use crate::sys::child::{Child, Held};
+use crate::sys::command::{failure, shown, words_for};
 
 /// The outputs of a command, run for each of its names: one side of an operation.
 ///
@@ -89,30 +81,24 @@ impl Producer {
         &self.names
     }
 
-    /// Makes the words of the command for `name`.
-    fn command(&self, name: &Path) -> Vec<OsString> {
-        let name = name.as_os_str();
-        let has_place = |word: &OsString| memmem::find(word.as_bytes(), PLACE).is_some();
-        let behind = (!self.words.iter().any(has_place)).then(|| name.to_owned());
-        let words = self.words.iter().map(|word| put(word, name));
-        words.chain(behind).collect()
-    }
-
     /// Starts the command for the name with this number. Returns its output, and who says whether that is all.
     ///
     /// # Errors
     /// [`Error::Input`] where it cannot be started.
     pub(crate) fn start(&self, number: usize) -> Result<(File, Arc<dyn Writer>)> {
         let name = &self.names[number];
-        let words = self.command(name);
+        let words = words_for(&self.words, name);
         let command = shown(&words);
-        let (child, output) = Child::start(words, self.is_heard).map_err(|error| Error::Input {
-            path: name.clone(),
-            source: io::Error::new(error.kind(), format!("cannot start {command:?}: {error}")),
-            advice: "check that the program is installed, and its name",
-        })?;
-        let file = File::from(OwnedFd::from(output));
-        Ok((file, Arc::new(RunningCommand { child, command })))
+        let (child, output) =
+            Child::start(words, Held::Output, self.is_heard).map_err(|error| Error::Input {
+                path: name.clone(),
+                source: io::Error::new(error.kind(), format!("cannot start {command:?}: {error}")),
+                advice: "check that the program is installed, and its name",
+            })?;
+        Ok((
+            File::from(output),
+            Arc::new(RunningCommand { child, command }),
+        ))
     }
 }
 
@@ -146,69 +132,5 @@ impl Writer for RunningCommand {
     /// Looks whether it has failed while what it started goes on.
     fn check_silent(&self, name: &Path) -> Result<()> {
         self.refuse(name, self.child.look(failure).flatten())
-    }
-}
-
-/// Words how a command failed, with its last lines; `None` if it did not.
-fn failure(ending: &Ending) -> Option<String> {
-    let how = match &ending.status {
-        Ok(status) => match status.code() {
-            Some(0) => return None,
-            Some(code) => format!("ended with status {code}"),
-            // Such as "signal: 9 (SIGKILL)".
-            None => format!("was ended by a {status}"),
-        },
-        Err(error) => format!("ended, and its status is not known ({error})"),
-    };
-    let text = String::from_utf8_lossy(&ending.last_words);
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    let last = lines[lines.len().saturating_sub(LINES)..].join(" / ");
-    Some(if last.is_empty() {
-        how
-    } else {
-        format!("{how} after saying \"{last}\"")
-    })
-}
-
-/// Puts `name` in the place of each `{}` of a word.
-fn put(word: &OsStr, name: &OsStr) -> OsString {
-    let word = word.as_bytes();
-    let mut made = Vec::with_capacity(word.len() + name.len());
-    let mut from = 0;
-    for place in memmem::find_iter(word, PLACE) {
-        made.extend_from_slice(&word[from..place]);
-        made.extend_from_slice(name.as_bytes());
-        from = place + PLACE.len();
-    }
-    made.extend_from_slice(&word[from..]);
-    OsString::from_vec(made)
-}
-
-/// Writes words on one line for people.
-fn shown(words: &[OsString]) -> String {
-    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-    words.join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_takes_the_place_of_braces_or_comes_last() {
-        for (words, expected) in [
-            (&["cat"][..], "cat a b"),
-            (&["cat", "{}"], "cat a b"),
-            (&["get", "from={}", "-", "{}{}"], "get from=a b - a ba b"),
-            (&["{}"], "a b"),
-            (&["echo", "{ }"], "echo { } a b"),
-        ] {
-            let producer = Producer::new("x", words, ["a b"]);
-            assert_eq!(shown(&producer.command(Path::new("a b"))), expected);
-        }
     }
 }

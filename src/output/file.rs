@@ -7,6 +7,7 @@
 //! | a regular file, or nothing yet | `Unnamed`, without a name | mode, sync, link, sync directory |
 //! | the same, if the file system lacks these | `Replacing`, `.outset-XXXXXX.part` | sync, rename, sync directory |
 //! | `-`, a pipe, a device, a redirected stream | `Unreplaced`, the target itself | nothing |
+//! | a command | `Consumed`, its standard input | wait until all is read, close it, wait for the status |
 //!
 //! The file is synced before it gets its name: after a crash of the machine, the name leads to the old file
 //! or to the complete new one. The directory is synced afterwards, so that the name survives, too.
@@ -26,6 +27,7 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, PathGuard};
+use crate::output::consumer::{Consumer, RunningConsumer};
 use crate::output::unnamed_file::{UnnamedFile, part_names};
 use crate::output::{CompressorPlan, OutputWriter, output_error};
 use crate::sys::failpoint::fail_point;
@@ -51,6 +53,8 @@ pub struct OutputFile {
 enum WrittenFile {
     /// The target itself, which cannot be replaced: written as lines come.
     Unreplaced(File),
+    /// The standard input of a command.
+    Consumed(RunningConsumer),
     /// A file without a name, and the path that will be its name.
     Unnamed(UnnamedFile, PathBuf),
     /// A file under a temporary name, and the path that it will move to.
@@ -95,6 +99,23 @@ impl OutputFile {
         }
     }
 
+    /// Starts a command that takes the result. [`OutputFile::finish`] waits for its status. Dropped before that, the
+    /// result stops the command, which never sees the end of its input.
+    ///
+    /// # Errors
+    /// [`crate::Error::Output`] where it cannot be started.
+    pub fn consumed(consumer: &Consumer, interrupt: &Interrupt) -> Result<Self> {
+        let name = consumer.name().display().to_string();
+        match consumer.start(interrupt) {
+            Ok(running) => Ok(Self {
+                name,
+                file: WrittenFile::Consumed(running),
+                compressing: None,
+            }),
+            Err(error) => Err(output_error(&name, "cannot write", error)),
+        }
+    }
+
     /// Has its writers compress what they are given.
     #[must_use]
     pub fn compressed(self, plan: CompressorPlan) -> Self {
@@ -117,6 +138,7 @@ impl OutputFile {
     pub fn writer(&self) -> Result<OutputWriter> {
         let writer = match &self.file {
             WrittenFile::Unreplaced(file) => file.try_clone().and_then(OutputWriter::buffered),
+            WrittenFile::Consumed(running) => running.opened().and_then(OutputWriter::consumed),
             WrittenFile::Unnamed(file, _) => anew(file.as_file()),
             WrittenFile::Replacing(file, ..) => anew(file.as_file()),
         };
@@ -133,7 +155,7 @@ impl OutputFile {
         output_error(&self.name, "cannot write", source)
     }
 
-    /// Syncs the file and puts it in place. Flush the writer first. Waits for the disk.
+    /// Syncs the file and puts it in place. Flush the writer first, and drop it. Waits for the disk, or for a command.
     ///
     /// # Errors
     /// [`crate::Error::Output`]; the target is then what it was before, unless only the sync of the directory
@@ -145,6 +167,7 @@ impl OutputFile {
         let path = match file {
             // A pipe or a device cannot be synced, and has nothing to be put in place.
             WrittenFile::Unreplaced(_) => return Ok(()),
+            WrittenFile::Consumed(running) => return running.finish(fail("cannot write")),
             WrittenFile::Unnamed(file, path) => {
                 file.take_mode().map_err(fail("cannot set the mode"))?;
                 sync(file.as_file()).map_err(fail("cannot sync"))?;

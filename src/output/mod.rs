@@ -1,13 +1,15 @@
 //! The receiver of the result.
 //!
 //! *Owns:* the [`Sink`] that a caller gives, and the file of a command. [`OutputFile`] is the file that is put in
-//! place as a whole or not at all; [`OutputWriter`] writes it on threads of its own, compressed if that is wanted.
+//! place as a whole or not at all, or the input of another program ([`Consumer`]); [`OutputWriter`] writes it on
+//! threads of its own, compressed if that is wanted.
 //!
 //! *Invariants:* a sink is called by one thread at a time, once for each line of the result.
 //!
 //! *Cost:* a file is written once, in pieces of 256 KiB.
 
 mod compressed;
+mod consumer;
 mod file;
 mod target;
 mod threads;
@@ -18,6 +20,8 @@ use std::io::{self, Write};
 
 pub(crate) use self::compressed::compressors_bytes;
 pub use self::compressed::{Codec, Compression, CompressorPlan};
+use self::consumer::CommandFailure;
+pub use self::consumer::Consumer;
 pub use self::file::OutputFile;
 pub(crate) use self::file::is_appended_to;
 pub use self::writer::OutputWriter;
@@ -188,7 +192,12 @@ impl<W: Write + Send> Sink for WriteSink<W> {
 
 /// Makes the error of a result that cannot be written to `target`: what could not be done, why, and what to do.
 pub(crate) fn output_error(target: &str, what: &'static str, source: io::Error) -> Error {
+    let is_of_command = source.get_ref().is_some_and(|of| of.is::<CommandFailure>());
     let advice = match source.kind() {
+        io::ErrorKind::NotFound if is_of_command => {
+            "check that the program is installed, and its name"
+        }
+        _ if is_of_command => "run it by itself to see what is wrong",
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "free some space, or write to another disk"
         }

@@ -8,11 +8,13 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::mem;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use memmap2::MmapMut;
 
 use crate::memory::buffer::PAGE;
+use crate::output::consumer::Program;
 use crate::sys::direct_io::{is_refusal, set_direct};
 use crate::sys::failpoint::fail_point;
 
@@ -43,6 +45,8 @@ pub(super) struct Target {
     file: File,
     /// True if the file is written around the page cache. Once false it stays false.
     is_direct: AtomicBool,
+    /// The program that reads the file, where that is the input of a command.
+    program: Option<Arc<Program>>,
 }
 
 impl Target {
@@ -51,13 +55,26 @@ impl Target {
         Self {
             file,
             is_direct: AtomicBool::new(false),
+            program: None,
+        }
+    }
+
+    /// Makes a target of the input of a command.
+    pub(super) fn consumed(input: File, program: Arc<Program>) -> Self {
+        Self {
+            program: Some(program),
+            ..Self::buffered(input)
         }
     }
 
     /// Makes a target of a regular file, written around the page cache if the file system allows that.
     pub(super) fn direct(file: File) -> Self {
         let is_direct = AtomicBool::new(set_direct(&file, true));
-        Self { file, is_direct }
+        Self {
+            file,
+            is_direct,
+            program: None,
+        }
     }
 
     /// Writes what is in the piece at its offset, and empties it, also if that fails.
@@ -88,9 +105,10 @@ impl Target {
     /// Writes all of `bytes` at their offset.
     fn put(&self, bytes: &[u8], offset: Option<u64>) -> io::Result<()> {
         fail_point!("output-write", Err(crate::sys::failpoint::injected()));
-        match offset {
-            Some(offset) => self.file.write_all_at(bytes, offset),
-            None => (&self.file).write_all(bytes),
+        match (offset, &self.program) {
+            (Some(offset), _) => self.file.write_all_at(bytes, offset),
+            (None, Some(program)) => program.write_all(&self.file, bytes),
+            (None, None) => (&self.file).write_all(bytes),
         }
     }
 

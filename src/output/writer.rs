@@ -36,6 +36,7 @@ use std::mem;
 use std::sync::Arc;
 
 use crate::output::compressed::{Compressor, CompressorPlan};
+use crate::output::consumer::Program;
 use crate::output::target::{BYTES, Target, WriteBuffer};
 use crate::output::threads::{MOST_THREADS, WritingThreads, failed_before};
 
@@ -72,6 +73,14 @@ impl OutputWriter {
     /// When the system gives no memory for the buffer.
     pub fn buffered(file: File) -> io::Result<Self> {
         Self::new(Target::buffered(file), None)
+    }
+
+    /// Makes a writer into the input of a command.
+    ///
+    /// # Errors
+    /// When the system gives no memory for the buffer.
+    pub(super) fn consumed((input, program): (File, Arc<Program>)) -> io::Result<Self> {
+        Self::new(Target::consumed(input, program), None)
     }
 
     /// Makes a writer into an empty regular file, around the page cache if the file system allows that.

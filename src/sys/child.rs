@@ -1,6 +1,7 @@
 //! Programs that a run starts, and that never outlive it.
 //!
-//! *Owns:* [`Child`]: starting a program, hearing what it says and how it ends, and stopping it.
+//! *Owns:* [`Child`]: starting a program, hearing what it says and how it ends, and stopping it. This process holds one
+//! of its streams ([`Held`]): it reads what the program writes, or writes what that reads.
 //!
 //! ```text
 //!  thread `via`: start ──▶ hear its standard error, up to its end ──▶ collect its status ──▶ note it
@@ -24,13 +25,14 @@ use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{self, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{self, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::error::Result;
@@ -57,6 +59,40 @@ pub(crate) struct Child {
     shared: Arc<Shared>,
 }
 
+/// The stream of a program whose other end this process holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// Its standard output. Its standard input is empty.
+    Output,
+    /// Its standard input. Its standard output goes nowhere, unless the program is heard.
+    Input,
+}
+
+impl Held {
+    /// Makes the standard input and output of a program.
+    fn streams(self, is_heard: bool) -> io::Result<(Stdio, Stdio)> {
+        Ok(match self {
+            Self::Output => (Stdio::null(), Stdio::piped()),
+            Self::Input if is_heard => {
+                (Stdio::piped(), fcntl_dupfd_cloexec(io::stderr(), 0)?.into())
+            }
+            Self::Input => (Stdio::piped(), Stdio::null()),
+        })
+    }
+
+    /// Takes the other end from a program that was started with them.
+    fn other_end(self, child: &mut process::Child) -> Option<OwnedFd> {
+        match self {
+            Self::Output => child.stdout.take().map(OwnedFd::from),
+            Self::Input => child.stdin.take().map(OwnedFd::from),
+        }
+    }
+}
+
+/// A handle that stops a program. Dropping it does nothing.
+#[derive(Debug)]
+pub(crate) struct Stopper(Arc<Shared>);
+
 /// The end of a program.
 #[derive(Debug)]
 pub(crate) struct Ending {
@@ -77,20 +113,34 @@ struct Shared {
 }
 
 impl Child {
-    /// Starts a program with an empty standard input; returns its standard output as well. Its standard error goes to
-    /// that of this process, too, if `is_heard`.
+    /// Starts a program; returns the other end of what is `held` as well. Its standard error goes to that of this
+    /// process, too, if `is_heard`, and so does a standard output that is not held.
     ///
     /// # Errors
     /// Those of the system: there is no such program, or no further process or thread.
-    pub(crate) fn start(words: Vec<OsString>, is_heard: bool) -> io::Result<(Self, ChildStdout)> {
+    pub(crate) fn start(
+        words: Vec<OsString>,
+        held: Held,
+        is_heard: bool,
+    ) -> io::Result<(Self, OwnedFd)> {
         let shared = Arc::new(Shared::default());
         let theirs = Arc::clone(&shared);
         let (started, outcome) = sync_channel(1);
         let thread = std::thread::Builder::new().name("via".into());
-        thread.spawn(move || theirs.run(&words, is_heard, &started))?;
+        thread.spawn(move || theirs.run(&words, held, is_heard, &started))?;
         let gone = |_| Err(io::Error::other("its thread panicked"));
-        let output = outcome.recv().unwrap_or_else(gone)?;
-        Ok((Self { shared }, output))
+        let other_end = outcome.recv().unwrap_or_else(gone)?;
+        Ok((Self { shared }, other_end))
+    }
+
+    /// Stops the program, and waits for its end. Does nothing if it has ended.
+    pub(crate) fn stop(&self) {
+        self.shared.stop();
+    }
+
+    /// Makes a handle that can stop it, too.
+    pub(crate) fn stopper(&self) -> Stopper {
+        Stopper(Arc::clone(&self.shared))
     }
 
     /// Waits for the end of the program, for as long as `stop` gives no error.
@@ -117,53 +167,81 @@ impl Child {
         self.shared.ending.lock().as_ref().map(look)
     }
 
-    /// Waits until the program has ended, up to `patience` if that is given. False if it goes on.
-    fn ends_within(&self, patience: Option<Duration>) -> bool {
-        let until = patience.map(|patience| Instant::now() + patience);
-        let mut ending = self.shared.ending.lock();
-        while ending.is_none() && until.is_none_or(|until| Instant::now() < until) {
-            self.shared.ended.wait_for(&mut ending, LOOK_UP);
-        }
-        ending.is_some()
+    /// Looks at the end of the program, if it comes within `patience`.
+    pub(crate) fn look_within<T>(
+        &self,
+        patience: Duration,
+        look: impl FnOnce(&Ending) -> T,
+    ) -> Option<T> {
+        self.shared.ends_within(Some(patience));
+        self.look(look)
     }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
-        if !self.ends_within(Some(Duration::ZERO)) {
-            self.shared.signal(Signal::TERM);
-            if !self.ends_within(Some(PATIENCE)) {
-                self.shared.signal(Signal::KILL);
-                self.ends_within(None);
-            }
-        }
+        self.stop();
+    }
+}
+
+impl Stopper {
+    /// Stops the program, as [`Child::stop`] does.
+    pub(crate) fn stop(&self) {
+        self.0.stop();
+    }
+
+    /// Tells whether there is nothing to stop any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.0.ends_within(Some(Duration::ZERO))
     }
 }
 
 impl Shared {
+    /// Asks the program to end, and makes it end where it does not.
+    fn stop(&self) {
+        if !self.ends_within(Some(Duration::ZERO)) {
+            self.signal(Signal::TERM);
+            if !self.ends_within(Some(PATIENCE)) {
+                self.signal(Signal::KILL);
+                self.ends_within(None);
+            }
+        }
+    }
+
+    /// Waits until the program has ended, up to `patience` if that is given. False if it goes on.
+    fn ends_within(&self, patience: Option<Duration>) -> bool {
+        let until = patience.map(|patience| Instant::now() + patience);
+        let mut ending = self.ending.lock();
+        while ending.is_none() && until.is_none_or(|until| Instant::now() < until) {
+            self.ended.wait_for(&mut ending, LOOK_UP);
+        }
+        ending.is_some()
+    }
+
     /// Runs the program from its start to its end; `started` hears how it started.
     fn run(
         &self,
         words: &[OsString],
+        held: Held,
         is_heard: bool,
-        started: &SyncSender<io::Result<ChildStdout>>,
+        started: &SyncSender<io::Result<OwnedFd>>,
     ) {
         // Locked until the program is known: whoever stops it meanwhile waits.
         let mut process = self.process.lock();
-        let mut child = match start(words) {
+        let mut child = match start(words, held, is_heard) {
             Ok(child) => child,
             Err(error) => {
                 _ = started.send(Err(error));
                 return;
             }
         };
-        let (output, messages) = (child.stdout.take(), child.stderr.take());
+        let other_end = held.other_end(&mut child);
+        let messages = child.stderr.take();
         let end = Pid::from_raw(child.id() as i32)
             .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         *process = Some(child);
         drop(process);
-        let output = output.ok_or_else(|| io::Error::other("it has no standard output"));
-        _ = started.send(output);
+        _ = started.send(other_end.ok_or_else(|| io::Error::other("it has no such stream")));
         let mut heard = Heard {
             messages,
             last: Vec::new(),
@@ -259,16 +337,17 @@ impl Heard {
 }
 
 /// Starts a program in a process group of its own, which ends with the calling thread.
-fn start(words: &[OsString]) -> io::Result<process::Child> {
+fn start(words: &[OsString], held: Held, is_heard: bool) -> io::Result<process::Child> {
     let (program, arguments) = words
         .split_first()
         .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let (input, output) = held.streams(is_heard)?;
     let mut command = Command::new(program);
     command
         .args(arguments)
         .process_group(0)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
+        .stdin(input)
+        .stdout(output)
         .stderr(Stdio::piped());
     #[cfg(target_os = "linux")]
     {
@@ -291,13 +370,15 @@ fn start(words: &[OsString]) -> io::Result<process::Child> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
+    use std::fs::File;
     use std::io::{BufRead, BufReader};
 
     use super::*;
 
-    fn shell(script: &str) -> (Child, ChildStdout) {
+    fn shell(script: &str) -> (Child, File) {
         let words = ["sh", "-c", script].map(OsString::from).to_vec();
-        Child::start(words, false).unwrap()
+        let (child, output) = Child::start(words, Held::Output, false).unwrap();
+        (child, output.into())
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::cli::options::{
     FormatArguments, KindName, LineArguments, MachineArguments, ReadingArguments, TalkArguments,
     parse_bits,
 };
-use crate::cli::outputs::CompressArguments;
+use crate::cli::outputs::{CompressArguments, OutViaArguments};
 use crate::cli::texts::{self, long};
 
 /// The rate of a filter for which no other size is given.
@@ -150,6 +150,9 @@ pub(crate) struct AskArguments {
 
     #[arg(short, long, help = texts::OUTPUT, value_name = "FILE", help_heading = RESULT)]
     pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) out_via: OutViaArguments,
 
     #[command(flatten)]
     pub(crate) compress: CompressArguments,

@@ -158,10 +158,11 @@ fn run_query(
     interrupt: &Interrupt,
 ) -> Result<()> {
     let (mut options, reporter) = reading_options(&arguments.work, arguments.how(), interrupt);
+    let (output, talk) = (arguments.output.as_deref(), &arguments.work.talk);
     let mut claims = Claims::reading(arguments.files().chain([&arguments.filter]));
-    claims.write_result(arguments.output.as_deref(), "-o")?;
+    claims.send_result(output, &arguments.out_via, talk)?;
     claims.compress(arguments.compress.asked(), &mut options)?;
-    claims.check_names(false, &arguments.work.talk)?;
+    claims.check_names(false, talk)?;
     signals::watch_mapping(&arguments.filter, interrupt)?;
     let stored = StoredFilter::open(&arguments.filter)?;
     let outputs = claims.open(interrupt)?;

@@ -12,7 +12,7 @@
 
 use std::path::{Path, PathBuf};
 
-use outset::{CompressorPlan, Destination, Error, FileId, Files, Result, Source};
+use outset::{CompressorPlan, Consumer, Destination, Error, FileId, Files, Result, Source};
 use rustix::fs::{FileType, fstat, stat};
 
 /// Standard input or output, as the command line names it.
@@ -32,6 +32,8 @@ pub(crate) struct Claims {
     outputs: Vec<Output>,
     /// `-` is standard output, and standard error for statistics.
     pub(super) result: Option<PathBuf>,
+    /// The command that takes the result, whose name is then no file.
+    pub(super) consumer: Option<Consumer>,
     pub(super) duplicates: Option<PathBuf>,
     pub(super) filter: Option<PathBuf>,
     pub(super) stats: Option<PathBuf>,

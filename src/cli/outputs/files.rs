@@ -6,11 +6,11 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use outset::{CompressorPlan, Error, Interrupt, OutputFile, OutputWriter, Result};
+use outset::{CompressorPlan, Consumer, Error, Interrupt, OutputFile, OutputWriter, Result};
 
 use crate::cli::streams::check_stderr;
 
-/// Standard output, or a file that is put in place at the end.
+/// Standard output, a command, or a file that is put in place at the end.
 pub(crate) struct ResultFile(OutputFile);
 
 impl ResultFile {
@@ -20,11 +20,23 @@ impl ResultFile {
         compressing: Option<CompressorPlan>,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        let file = OutputFile::create(path, interrupt)?;
-        Ok(Self(match compressing {
+        OutputFile::create(path, interrupt).map(|file| Self::of(file, compressing))
+    }
+
+    /// Starts the command that takes the text, compressed so.
+    pub(super) fn consumed(
+        consumer: &Consumer,
+        compressing: Option<CompressorPlan>,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        OutputFile::consumed(consumer, interrupt).map(|file| Self::of(file, compressing))
+    }
+
+    fn of(file: OutputFile, compressing: Option<CompressorPlan>) -> Self {
+        Self(match compressing {
             Some(plan) => file.compressed(plan),
             None => file,
-        }))
+        })
     }
 
     /// Returns the name that messages have for it.

@@ -15,6 +15,7 @@
 mod claims;
 mod files;
 mod names;
+mod via;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub(crate) use self::claims::Claims;
 pub(crate) use self::files::ResultFile;
 use self::files::StatsFile;
 pub(crate) use self::names::{CompressArguments, is_table};
+pub(crate) use self::via::OutViaArguments;
 use super::origin::{Origin, StatsWithOrigin};
 use super::report::Page;
 
@@ -59,9 +61,15 @@ impl Claims {
             let file = path.map(|path| ResultFile::open(&path, compressing, interrupt));
             file.transpose()
         };
+        let duplicates = file(self.duplicates, of_duplicates)?;
+        // Last: a command is not started where a file cannot be opened.
+        let result = match self.consumer {
+            Some(consumer) => Some(ResultFile::consumed(&consumer, of_result, interrupt)?),
+            None => file(self.result, of_result)?,
+        };
         Ok(Outputs {
-            result: file(self.result, of_result)?,
-            duplicates: file(self.duplicates, of_duplicates)?,
+            result,
+            duplicates,
             filter,
             stats,
             page,

@@ -9,7 +9,7 @@ use clap::Args;
 use crate::cli::exit::EXIT_STATUS;
 use crate::cli::help::{REPORTS, RESULT};
 use crate::cli::options::TalkArguments;
-use crate::cli::outputs::CompressArguments;
+use crate::cli::outputs::{CompressArguments, OutViaArguments};
 use crate::cli::run_options::{ChoiceArguments, ForceArguments, RunArguments};
 use crate::cli::sides::{FILES, InputArguments};
 use crate::cli::texts::{self, long};
@@ -35,6 +35,9 @@ pub(crate) struct OverlapsArguments {
 
     #[arg(short, long, help = texts::OUTPUT, value_name = "FILE", help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) out_via: OutViaArguments,
 
     #[command(flatten)]
     pub(super) compress: CompressArguments,

@@ -29,11 +29,10 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
     let key_file = arguments.run.lines.key_file();
     let mut claims =
         Claims::reading(arguments.inputs.lists().chain(key_file)).and_sources(&sources);
-    claims.write_result(arguments.output.as_deref(), "-o")?;
+    let (output, out_via) = (arguments.output.as_deref(), &arguments.out_via);
+    claims.send_result(output, out_via, &arguments.talk)?;
     claims.write_page(arguments.report.as_deref())?;
-    let options = arguments
-        .run
-        .options(arguments.output.as_deref(), interrupt);
+    let options = arguments.run.options(out_via.local(output), interrupt);
     let mut options = arguments.force.add_to(arguments.choice.add_to(options));
     claims.compress(arguments.compress.asked(), &mut options)?;
     claims.check_names(false, &arguments.talk)?;

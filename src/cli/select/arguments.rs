@@ -13,7 +13,7 @@ use crate::cli::help::{REPORTS, RESULT};
 use crate::cli::keys::RecordArguments;
 use crate::cli::operation::{DIFF_ALIASES, Operation, SYMDIFF_ALIAS, UNION_ALIASES};
 use crate::cli::options::TalkArguments;
-use crate::cli::outputs::CompressArguments;
+use crate::cli::outputs::{CompressArguments, OutViaArguments};
 use crate::cli::run_options::{
     ChoiceArguments, ForceArguments, RunArguments, StoredFilterArguments,
 };
@@ -349,6 +349,9 @@ pub(crate) struct SetArguments {
     pub(super) output: Option<PathBuf>,
 
     #[command(flatten)]
+    pub(super) out_via: OutViaArguments,
+
+    #[command(flatten)]
     pub(super) compress: CompressArguments,
 
     #[arg(long, help = texts::COUNT_ONLY, help_heading = RESULT, conflicts_with_all = ["which", "count_files", "count", "top"])]
@@ -385,7 +388,8 @@ pub(crate) struct SetArguments {
 impl SetArguments {
     /// Returns the options that these arguments ask for.
     fn options(&self, interrupt: &Interrupt) -> Options {
-        let options = self.run.options(self.output.as_deref(), interrupt);
+        let output = self.out_via.local(self.output.as_deref());
+        let options = self.run.options(output, interrupt);
         let options = self.records.add_to_options(options);
         self.force.add_to(self.choice.add_to(options))
     }

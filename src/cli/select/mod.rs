@@ -173,7 +173,8 @@ fn claim(request: SelectRequest<'_>, sources: &[Source], options: &mut Options) 
     let read = request.inputs.lists().chain(asked);
     let read = read.chain(request.set.run.lines.key_file());
     let mut claims = Claims::reading(read).and_sources(sources);
-    claims.write_result(request.set.output.as_deref(), "-o")?;
+    let set = request.set;
+    claims.send_result(set.output.as_deref(), &set.out_via, &set.talk)?;
     claims.write_duplicates(request.duplicates)?;
     if let Some(filter) = filters.and_then(|filters| filters.save_filter.as_ref()) {
         claims.write(Some(filter), "--save-filter")?;

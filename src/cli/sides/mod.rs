@@ -21,7 +21,7 @@ use self::expand::expand;
 pub(crate) use self::list::List;
 pub(crate) use self::names::Names;
 use self::stdin::{STDIN, check_part};
-use self::via::CommandWords;
+pub(crate) use self::via::CommandWords;
 pub(crate) use self::words::SidesPurpose;
 use super::options::MachineArguments;
 
@@ -148,7 +148,7 @@ impl InputArguments {
                 list.as_path()
             }
         };
-        let producer = Producer::new(name, &words.0, names.take());
+        let producer = Producer::new(name, words.words(), names.take());
         Ok(Source::from(producer.heard(self.is_verbose)))
     }
 

@@ -1,15 +1,15 @@
-//! The commands that sides are read through.
+//! The commands that sides are read through, and results written through.
 //!
-//! *Owns:* the values of --via and --via-of. *Invariants:* no shell runs: words are split as a shell splits them, and
+//! *Owns:* the values of --via, --via-of and --out-via. *Invariants:* no shell runs: words are split as a shell splits them, and
 //! nothing in them is expanded.
 
 /// The words of a command: a program and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CommandWords(pub(super) Vec<String>);
+pub(crate) struct CommandWords(Vec<String>);
 
 impl CommandWords {
     /// Splits the words of a command.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         match shlex::split(text) {
             Some(words) if words.is_empty() => {
                 Err("give a command, such as 'aws s3 cp {} -'".into())
@@ -17,6 +17,11 @@ impl CommandWords {
             Some(words) => Ok(Self(words)),
             None => Err("a quote or a backslash in it has no end".into()),
         }
+    }
+
+    /// Returns the words: one at least.
+    pub(crate) fn words(&self) -> &[String] {
+        &self.0
     }
 }
 

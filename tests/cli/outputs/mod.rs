@@ -3,3 +3,4 @@
 mod compressed;
 mod files;
 mod mounts;
+mod via;
