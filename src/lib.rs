@@ -25,8 +25,8 @@
 //!
 //! # Operations
 //!
-//! Every operation writes the lines that a certain number of inputs have: each once, unless the [`Selection`] asks for
-//! repeats. [`select`] takes any [`Selection`]; the others are [`select`] with one of these:
+//! Every operation writes the lines that a certain number of inputs have, or certain ones: each once, unless the
+//! [`Selection`] asks for repeats. [`select`] takes any [`Selection`]; the others are [`select`] with one of these:
 //!
 //! | function | lines of | [`Selection`] | command |
 //! |---|---|---|---|
@@ -38,6 +38,7 @@
 //! | [`select`] | K inputs or fewer | [`at_most`](Selection::at_most) | `intersect --at-most K` |
 //! | [`select`] | exactly K inputs | [`exactly`](Selection::exactly) | `intersect --exactly K` |
 //! | [`select`] | K to L inputs | [`between`](Selection::between) | `intersect --at-least K --at-most L` |
+//! | [`select`] | exactly these inputs | [`only`](Selection::only) | `intersect --only 101` |
 //! | [`overlaps`](overlaps()) | each combination of inputs, counted | | `overlaps` |
 //!
 //! [symdiff]: Selection::symmetric_difference

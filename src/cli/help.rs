@@ -58,6 +58,7 @@ const RARE: &[&str] = &[
     "progress",
     "at_most",
     "exactly",
+    "only",
     "compress",
     "out_via",
     "max_count",

@@ -205,14 +205,14 @@ pub(crate) struct RecordArguments {
     /// Write each key instead of the lines that have it (with --key, --ignore-case or --trim)
     ///
     /// Without this option, intersect and diff write every line of the first file whose key is in the result; union,
-    /// symdiff, and intersect with --at-least, --at-most or --exactly write the first line with each key.
+    /// symdiff, and intersect with --at-least, --at-most, --exactly or --only write the first line with each key.
     #[arg(long, requires = "changed", conflicts_with = "distinct")]
     keys_only: bool,
 
     /// Write row numbers instead of keys: of the rows of the first file (Parquet) whose key is in the result
     ///
     /// The first row is number 0. With --order input, the numbers ascend. Only for diff, and for intersect without
-    /// --at-least, --at-most and --exactly.
+    /// --at-least, --at-most, --exactly and --only.
     #[arg(long, requires = "fields", conflicts_with = "keys_only")]
     rows: bool,
 }

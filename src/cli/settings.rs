@@ -52,6 +52,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("at_least", "--at-least"),
     ("at_most", "--at-most"),
     ("exactly", "--exactly"),
+    ("only", "--only"),
     ("min_count", "--min-count"),
     ("max_count", "--max-count"),
     ("top", "--top"),

@@ -117,7 +117,7 @@ fn check_rows(sides: usize, selection: Selection, options: &Options) -> Result<(
     Err(Error::usage(
         "`row_numbers`: this command also writes records that are not in the first file, and those have no row \
                number",
-        "use diff, or intersect without `at_least`, `at_most` or `exactly`",
+        "use diff, or intersect without `at_least`, `at_most`, `exactly` or `only`",
     ))
 }
 

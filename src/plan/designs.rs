@@ -52,7 +52,7 @@ fn approximate(sized: &SizedJob) -> Result<Design, Error> {
             "choose an exact strategy, or leave out `Order::Input`",
         ),
         None => usage(
-            "bloom works only with a plain intersect, diff or union (no `at_least`, `with_all`, `min_count`, `max_count`, `top`, `Order::Count`, `Label::Sides` or `Label::Count`; `with_repeats` only with diff; `keys` only with diff or without `of_records`)",
+            "bloom works only with a plain intersect, diff or union (no `at_least`, `only`, `with_all`, `min_count`, `max_count`, `top`, `Order::Count`, `Label::Sides` or `Label::Count`; `with_repeats` only with diff; `keys` only with diff or without `of_records`)",
             "choose an exact strategy, or leave the choice to auto",
         ),
     }

@@ -170,7 +170,7 @@ fn check_filters(job: &Job, rule: &Rule) -> Result<()> {
     };
     Err(Error::usage(
         format!(
-            "{option}: works only with a plain intersect (no `at_least`, `with_repeats`, `with_all`, `min_count`, `max_count`, `top`, `Order::Count`, `Label::Sides` or \
+            "{option}: works only with a plain intersect (no `at_least`, `only`, `with_repeats`, `with_all`, `min_count`, `max_count`, `top`, `Order::Count`, `Label::Sides` or \
              `Label::Count`, and \
              `keys`, `ignores_case` and `trims` only without `of_records`)"
         ),

@@ -2,10 +2,10 @@
 //!
 //! *Owns:* [`Selection`], what a caller asks for, and [`Rule`], the same for a known number of sides.
 //!
-//! *Invariants:* every operation is a value of one idea: bounds for the number of sides that have a line, and whether
-//! the first side must be one of them. Bounds for the number of its occurrences, how often a selected line is written,
-//! what stands before it, and in which order the lines come are further values, which any operation can have. Nothing
-//! here knows how lines are stored.
+//! *Invariants:* every operation is a value of one idea: bounds for the number of sides that have a line, and which of
+//! them must have it: the first, or those of one combination. Bounds for the number of its occurrences, how often a
+//! selected line is written, what stands before it, and in which order the lines come are further values, which any
+//! operation can have. Nothing here knows how lines are stored.
 //!
 //! ```text
 //!                          at least   at most   first side    all: as often as          repeats
@@ -14,6 +14,7 @@
 //! union                    1          all                     all together
 //! symmetric difference     1          1                       one of two, less the other
 //! in K sides or more       K          all
+//! of one combination of K  K          K         if it is of them
 //! ```
 //!
 //! *Cost:* a comparison or two for each distinct line.
@@ -23,6 +24,7 @@ mod label;
 mod line_state;
 mod marks;
 mod occurrence_counts;
+mod one_combination;
 mod order;
 mod rule;
 mod sides;
@@ -37,6 +39,7 @@ pub(crate) use line_state::{LineState, StateLayout};
 use marks::LARGEST_MARK;
 pub(crate) use marks::{EXCLUDED, MOST_COUNTED_SIDES, Marks};
 use occurrence_counts::OccurrenceCounts;
+use one_combination::OneCombination;
 pub use order::Order;
 pub(crate) use order::{
     CELL_BYTES, LAST_OF_CELL, MOST_ORDERED_BYTES, NO_ORDINAL, first_ordinal, side_and_offset,
@@ -60,6 +63,9 @@ pub struct Selection {
     /// The numbers of sides that a line may be in to be written.
     #[serde(flatten)]
     counts: SideCounts,
+    /// The combination of sides that must have a line to be written; `None` means any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    only: Option<OneCombination>,
     /// The numbers of occurrences, in all sides together, that a line may have to be written.
     #[serde(flatten)]
     occurrence_counts: OccurrenceCounts,
@@ -111,6 +117,7 @@ impl Selection {
     pub const fn intersection() -> Self {
         Self {
             counts: SideCounts::ALL,
+            only: None,
             occurrence_counts: OccurrenceCounts::ANY,
             in_first: false,
             occurrences: Occurrences::Once,
@@ -167,6 +174,26 @@ impl Selection {
         Self {
             counts: SideCounts::between(least, most),
             ..Self::intersection()
+        }
+    }
+
+    /// Selects the lines that exactly those sides have that are true in `has`, which names every side, 16 at most: the
+    /// lines of one row of [`overlaps()`](crate::overlaps()).
+    ///
+    /// ```
+    /// use outset::{Options, Reader, Selection, Source, collect};
+    ///
+    /// let side = |text: &'static str| Source::from(Reader::new("side", text.as_bytes()));
+    /// let sides = [side("a\nb\nc\n"), side("b\nd\n"), side("a\nb\nd\n")];
+    /// let found = collect(&sides, Selection::only(&[true, false, true]), &Options::default())?;
+    /// assert_eq!(found, [b"a"]);
+    /// # Ok::<(), outset::Error>(())
+    /// ```
+    pub const fn only(has: &[bool]) -> Self {
+        let combination = OneCombination::new(has);
+        Self {
+            only: Some(combination),
+            ..Self::exactly(combination.count())
         }
     }
 
@@ -280,11 +307,12 @@ impl Selection {
     }
 
     /// Names the command for it: `intersect`, `diff`, `union`, `symdiff` or `overlaps`. A selection by the number of
-    /// sides is an `intersect`, too.
+    /// sides, or by their combination, is an `intersect`, too.
     pub fn name(&self) -> &'static str {
         match self.counts {
             _ if self.label == Label::SidesOnly => "overlaps",
             _ if self.in_first => "diff",
+            _ if self.only.is_some() => "intersect",
             SideCounts::ANY => "union",
             SideCounts::ONE => "symdiff",
             _ => "intersect",

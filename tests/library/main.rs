@@ -8,6 +8,7 @@
 mod alterations; // spill files that come back altered, at random
 mod circles; // imports between the files of src
 mod clusters; // jobs of several processes: shards, joins, what gets lost or mixed up between them
+mod combinations; // one combination of sides: every one, by every strategy, in memory and spilled
 mod comments; // width, and the words that descriptions open with
 mod comparisons; // both ways beside each other: false lines, rates, shared runs
 mod corpora; // what fuzzers found, replayed

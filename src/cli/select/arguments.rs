@@ -41,8 +41,8 @@ each chart. It loads nothing from the network. It is written only if the run suc
 ///
 /// Each line is written once, in no particular order (see --order). A line is the bytes before a newline. A last line
 /// without a newline counts, and so does an empty line. A file given twice counts as two files; this matters only with
-/// --at-least, --at-most, --exactly, --which, --count-files, --count and --all. `-` is standard input, and a FILE may
-/// be a FIFO. If outset must read such an input twice, it first copies the input to the temporary directory.
+/// --at-least, --at-most, --exactly, --only, --which, --count-files, --count and --all. `-` is standard input, and a
+/// FILE may be a FIFO. If outset must read such an input twice, it first copies the input to the temporary directory.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXIT_STATUS,
@@ -153,7 +153,7 @@ impl RepeatArguments {
 pub(crate) struct SideArguments {
     /// Write the lines that are in K files or more [default: all; 1 with --at-most]
     ///
-    /// A file given twice counts as two files, here and with --at-most and --exactly.
+    /// A file given twice counts as two files, here and with --at-most, --exactly and --only.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     at_least: Option<u32>,
 
@@ -166,6 +166,12 @@ pub(crate) struct SideArguments {
     /// Write the lines that are in exactly K files
     #[arg(long, value_name = "K", conflicts_with_all = ["at_least", "at_most"], value_parser = clap::value_parser!(u32).range(1..))]
     exactly: Option<u32>,
+
+    /// Write the lines of exactly these files: 101 means files 1 and 3, and not file 2
+    ///
+    /// Takes a digit for each file, at most 16. Those lines are the row with these digits in `outset overlaps`.
+    #[arg(long, value_name = "DIGITS", conflicts_with_all = ["at_least", "at_most", "exactly"], value_parser = parse_only)]
+    only: Option<Selection>,
 }
 
 impl SideArguments {
@@ -182,13 +188,16 @@ impl SideArguments {
             return Ok(operation.selection());
         }
         Err(Error::usage(
-            "--operation: only intersect takes --at-least, --at-most and --exactly",
+            "--operation: only intersect takes --at-least, --at-most, --exactly and --only",
             "leave them out",
         ))
     }
 
     /// Returns the lines that are asked for: without an option, those of every file.
     pub(crate) fn selection(&self) -> Selection {
+        if let Some(only) = self.only {
+            return only;
+        }
         match (self.exactly, self.at_least, self.at_most) {
             (Some(sides), _, _) => Selection::exactly(sides),
             (None, Some(least), Some(most)) => Selection::between(least, most),
@@ -197,6 +206,19 @@ impl SideArguments {
             (None, None, None) => Selection::intersection(),
         }
     }
+}
+
+/// Reads a combination of files: a digit for each.
+fn parse_only(text: &str) -> Result<Selection, String> {
+    let has = |digit| match digit {
+        '0' => Ok(false),
+        '1' => Ok(true),
+        _ => Err(
+            "give the digit 1 for each file that must have the lines and 0 for each other one, such as 101",
+        ),
+    };
+    let has: Result<Vec<bool>, _> = text.chars().map(has).collect();
+    Ok(Selection::only(&has?))
 }
 
 /// In which order the lines are written.

@@ -67,7 +67,7 @@ pub(super) fn find_rows(
         return usage(
             result,
             "a Parquet output gets rows of the first input, but this command also writes rows that are not in it",
-            "use diff, or intersect without --at-least, --at-most and --exactly, or give the output another name",
+            "use diff, or intersect without --at-least, --at-most, --exactly and --only, or give the output another name",
         );
     }
     let bytes = std::fs::metadata(first).map_or(0, |metadata| metadata.len());

@@ -9,17 +9,16 @@ use arrayvec::ArrayVec;
 
 use crate::error::{Error, Result};
 use crate::selection::marks::{MOST_BITS, MOST_COUNTED_SIDES};
+use crate::selection::one_combination::MOST_SIDES as MOST_TOLD_SIDES;
 use crate::selection::{
     EXCLUDED, LARGEST_MARK, Label, LineState, Marks, Occurrences, Order, Selection, StateLayout,
     Tally,
 };
 
-/// The most sides whose combination is written before a line, or counted: 2^16 combinations.
-const MOST_LABELLED_SIDES: usize = 16;
 /// The most sides of any run.
 const MOST_SIDES: usize = 65_534;
 const _: () = assert!(MOST_SIDES <= LARGEST_MARK as usize);
-const _: () = assert!(MOST_LABELLED_SIDES <= MOST_BITS as usize);
+const _: () = assert!(MOST_TOLD_SIDES <= MOST_BITS as usize);
 
 /// The marks that are selected, for a known number of sides.
 #[derive(Debug, Clone, Copy)]
@@ -39,15 +38,18 @@ impl Rule {
     /// # Errors
     /// [`Error::Usage`] for bounds that no line can meet, and for more sides than marks can tell apart.
     pub(crate) fn new(selection: Selection, sides: usize) -> Result<Self> {
-        selection.counts.check(sides)?;
+        match selection.only {
+            Some(only) => only.check(sides)?,
+            None => selection.counts.check(sides)?,
+        }
         selection.occurrence_counts.check()?;
         check_top(selection)?;
         let needs_all = !selection.in_first && selection.counts.is_all(sides as u32);
         let keeps_repeats = selection.occurrences == Occurrences::OfFirst;
         if keeps_repeats && !selection.in_first && !needs_all {
             return usage(
-                "`with_repeats`: only diff, and intersect without `at_least`, `at_most` or `exactly`, can \
-                 repeat lines"
+                "`with_repeats`: only diff, and intersect without `at_least`, `at_most`, `exactly` or `only`, \
+                 can repeat lines"
                     .into(),
                 "leave out `with_repeats`, or those options",
             );
@@ -55,14 +57,14 @@ impl Rule {
         let tally = tally(selection, sides, needs_all)?;
         let tells_sides = selection.tells_sides();
         let marks = match selection {
-            _ if tells_sides => Marks::Bits,
+            _ if tells_sides || (selection.only.is_some() && !needs_all) => Marks::Bits,
             // A bit for the first side, and one for all others.
             _ if selection.in_first => Marks::Bits,
             _ if needs_all => Marks::Row,
             _ => Marks::Count,
         };
         let room = match marks {
-            _ if tells_sides => MOST_LABELLED_SIDES,
+            _ if tells_sides || selection.only.is_some() => MOST_TOLD_SIDES,
             Marks::Count => MOST_COUNTED_SIDES,
             _ => MOST_SIDES,
         };
@@ -188,7 +190,10 @@ impl Rule {
     pub(crate) fn selects(&self, found: LineState) -> bool {
         let sides = self.marks.sides(found.mark);
         let is_in_first = !self.selection.in_first || found.mark & 1 == 1;
-        let has_sides = is_in_first && self.selection.counts.contains(sides, self.sides);
+        let has_sides = match self.selection.only {
+            Some(only) if self.marks == Marks::Bits => only.has(found.mark),
+            _ => is_in_first && self.selection.counts.contains(sides, self.sides),
+        };
         has_sides && self.selection.occurrence_counts.contains(found.tally)
     }
 
@@ -315,7 +320,7 @@ fn tally(selection: Selection, sides: usize, needs_all: bool) -> Result<Tally> {
             "give two files, or leave out `with_all`",
         ),
         _ => usage(
-            "`with_all`: cannot be combined with `at_least`, `at_most` or `exactly`".into(),
+            "`with_all`: cannot be combined with `at_least`, `at_most`, `exactly` or `only`".into(),
             "leave out `with_all`, or those options",
         ),
     }

@@ -4,7 +4,7 @@
 //! comparisons.
 //!
 //! The answers for each operation of n sides. What the last column names turns a yes into a no. All other questions are
-//! about what that column names.
+//! about what that column names. A combination of K sides has the answers of K or more.
 //!
 //! ```text
 //!                      intersection  difference  union  symmetric  K or more  but not with

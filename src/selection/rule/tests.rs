@@ -13,7 +13,10 @@ fn count(which: &[bool]) -> usize {
     which.iter().filter(|&&has| has).count()
 }
 
-const KINDS: [Kind; 9] = [
+/// The lines of the first and the last side alone.
+const ONLY_OUTER: Selection = Selection::only(&[true, false, true]);
+
+const KINDS: [Kind; 13] = [
     (Selection::intersection(), |which| count(which) == SIDES),
     (Selection::difference(), |which| {
         which[0] && count(which) == 1
@@ -25,6 +28,16 @@ const KINDS: [Kind; 9] = [
     (Selection::at_most(2), |which| count(which) <= 2),
     (Selection::exactly(2), |which| count(which) == 2),
     (Selection::between(2, 3), |which| count(which) >= 2),
+    (ONLY_OUTER, |which| which == [true, false, true]),
+    (Selection::only(&[true, false, false]), |which| {
+        which == [true, false, false]
+    }),
+    (Selection::only(&[false, true, true]), |which| {
+        which == [false, true, true]
+    }),
+    (Selection::only(&[true; SIDES]), |which| {
+        count(which) == SIDES
+    }),
 ];
 const LABELS: [Label; 5] = [
     Label::None,
@@ -103,6 +116,12 @@ fn l1_the_questions_of_every_operation_have_the_answers_of_their_table() {
         (Selection::at_least(3), "all, common, last, a set", 1),
         (numbered(Selection::at_least(3)), "all, last", 1),
         (numbered(Selection::union()), "", SIDES),
+        (ONLY_OUTER, "", SIDES - 1),
+        (
+            Selection::only(&[true; SIDES]),
+            "all, common, last, a set",
+            1,
+        ),
     ] {
         let rule = Rule::new(selection, SIDES).unwrap();
         let answers = [
@@ -201,6 +220,51 @@ fn l15_a_bound_on_occurrences_is_one_more_bound_of_every_rule() {
 }
 
 #[test]
+fn l16_a_combination_is_of_every_side_and_its_refusal_says_how() {
+    for (only, sides, parts) in [
+        (
+            &[true, false][..],
+            3,
+            ["`only` 10: 2 digits for 3 sides", "such as 101"],
+        ),
+        (
+            &[true],
+            2,
+            ["`only` 1: one digit for 2 sides", "such as 11"],
+        ),
+        (&[false; 4], 4, ["`only` 0000", "such as 1001"]),
+        (&[true; 17], 17, ["17 digits given", "at most 16"]),
+        (&[true; 40], 3, ["40 digits given", "at most 16"]),
+        (&[true, false], 17, ["17 files given", "at most 16"]),
+    ] {
+        let refused = Rule::new(Selection::only(only), sides)
+            .unwrap_err()
+            .to_string();
+        assert!(parts.iter().all(|part| refused.contains(part)), "{refused}");
+    }
+    for only in [[true; MOST_TOLD_SIDES], {
+        let mut first = [false; MOST_TOLD_SIDES];
+        first[0] = true;
+        first
+    }] {
+        assert!(Rule::new(Selection::only(&only), MOST_TOLD_SIDES).is_ok());
+    }
+}
+
+#[test]
+fn l16_a_combination_is_an_intersection_without_a_rate_and_has_its_digits_in_figures() {
+    for (has, digits) in [([true, false, true], "101"), ([true, false, false], "100")] {
+        let rule = Rule::new(Selection::only(&has), SIDES).unwrap();
+        assert!(rule.approximate().is_none() && !rule.finds_common());
+        assert_eq!(rule.selection.name(), "intersect");
+        let figures = serde_json::to_value(Selection::only(&has)).unwrap();
+        assert_eq!(figures["only"], digits);
+    }
+    let any = serde_json::to_value(Selection::exactly(2)).unwrap();
+    assert!(any.get("only").is_none());
+}
+
+#[test]
 fn l15_the_more_often_a_line_occurs_the_earlier_is_its_place() {
     let found = |tally| LineState {
         tally,
@@ -226,6 +290,11 @@ fn l7_bounds_that_no_line_can_meet_are_refused() {
         Selection::exactly(4),
         Selection::exactly(0),
         Selection::between(3, 2),
+        Selection::only(&[]),
+        Selection::only(&[true; 2]),
+        Selection::only(&[true, false, true, false]),
+        Selection::only(&[false; SIDES]),
+        Selection::only(&[true; MOST_TOLD_SIDES + 1]),
     ] {
         let error = Rule::new(selection, SIDES).unwrap_err();
         assert!(matches!(error, Error::Usage { .. }), "{error}");
@@ -236,10 +305,10 @@ fn l7_bounds_that_no_line_can_meet_are_refused() {
 fn l7_more_sides_than_marks_tell_apart_are_refused() {
     let labelled = Selection::union().labelled(Label::Sides);
     for (selection, most) in [
-        (labelled, MOST_LABELLED_SIDES),
+        (labelled, MOST_TOLD_SIDES),
         (
             Selection::difference().labelled(Label::Sides),
-            MOST_LABELLED_SIDES,
+            MOST_TOLD_SIDES,
         ),
         (Selection::union(), MOST_COUNTED_SIDES),
         (Selection::difference(), MOST_SIDES),

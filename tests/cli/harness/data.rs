@@ -123,7 +123,7 @@ impl Operation {
 }
 
 /// Every operation that gives each line once.
-pub(crate) const OPERATIONS: [Operation; 8] = [
+pub(crate) const OPERATIONS: [Operation; 9] = [
     DIFF,
     UNION,
     SYMDIFF,
@@ -146,5 +146,9 @@ pub(crate) const OPERATIONS: [Operation; 8] = [
     Operation {
         words: "intersect --exactly 3",
         is_asked: |which| sides(which) == 3,
+    },
+    Operation {
+        words: "intersect --only 101",
+        is_asked: |which| which == [true, false, true],
     },
 ];

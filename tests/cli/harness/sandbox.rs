@@ -270,7 +270,8 @@ fn summarised_noun(command: &Command) -> Option<&'static str> {
         .iter()
         .any(|word| ["-q", "--quiet", "--help"].contains(word))
         || words.windows(2).any(|pair| pair == ["--stats", "-"]);
-    let counts_files = |word: &&str| word.starts_with("--at-") || *word == "--exactly";
+    let counts_files =
+        |word: &&str| word.starts_with("--at-") || ["--exactly", "--only"].contains(word);
     match words.first() {
         _ if is_silent => None,
         Some(&"intersect") if !words.iter().any(counts_files) => Some(" common line"),

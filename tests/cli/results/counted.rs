@@ -19,12 +19,15 @@ fn having(counts: &[usize]) -> usize {
     counts.iter().filter(|&&count| count > 0).count()
 }
 
-const JOBS: [Job; 5] = [
+const JOBS: [Job; 6] = [
     ("union", |_| true),
     ("intersect", |counts| having(counts) == 3),
     ("intersect --at-least 2", |counts| having(counts) >= 2),
     ("diff", |counts| counts[0] > 0 && having(counts) == 1),
     ("symdiff", |counts| having(counts) == 1),
+    ("intersect --only 101", |counts| {
+        counts[0] > 0 && counts[1] == 0 && counts[2] > 0
+    }),
 ];
 const BOUNDS: [Bound; 5] = [
     ("", |_| true),

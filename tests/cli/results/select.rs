@@ -137,7 +137,7 @@ fn l1_what_spills_gives_the_oracles_lines_and_a_sieve_spills_much_less() {
 }
 
 #[test]
-#[ignore = "slow: 14 runs over 9 MB"]
+#[ignore = "slow: 16 runs over 9 MB"]
 fn l1_what_spills_gives_the_oracles_lines_for_every_operation() {
     what_spills(&OPERATIONS);
 }
@@ -287,7 +287,7 @@ fn l3_a_file_that_is_given_twice_is_two_files() {
 }
 
 #[test]
-#[ignore = "slow: 256 runs"]
+#[ignore = "slow: 288 runs"]
 fn l3_a_file_that_is_given_twice_is_two_files_by_every_strategy() {
     files_given_twice(|_, _| true);
 }
@@ -497,7 +497,7 @@ fn l5_any_of_the_inputs_may_be_a_pipe() {
 }
 
 #[test]
-#[ignore = "slow: 84 runs"]
+#[ignore = "slow: 96 runs"]
 fn l5_any_of_the_inputs_may_be_a_pipe_for_every_strategy() {
     pipes_among_the_inputs(|_, _| true);
 }
@@ -507,7 +507,7 @@ fn pipes_among_the_inputs(is_wanted: fn(usize, usize) -> bool) {
     let texts = three();
     let [a, b, c] = slices(&texts);
     let operations = OPERATIONS.into_iter();
-    for operation in operations.filter(|operation| !operation.words.ends_with('1')) {
+    for operation in operations.filter(|operation| !operation.words.ends_with(" 1")) {
         let expected = operation.of(&[a, b, c]);
         for (strategy_number, strategy) in EXACT.into_iter().enumerate() {
             let choices = [
@@ -748,10 +748,6 @@ fn l7_requests_that_make_no_sense_are_wrong_usage() {
             &["--exactly", "--at-most"],
         ),
         ("intersect a b --at-least 0".to_owned(), &["--at-least"]),
-        (
-            "diff a b --at-least 1".to_owned(),
-            &["--at-least", "diff --help"],
-        ),
     ] {
         let outcome = sandbox.run(&arguments);
         outcome.fails(2, parts);
@@ -772,6 +768,15 @@ fn l7_bounds_that_no_line_can_meet_are_wrong_usage_and_named() {
         ("--at-most 4", &["--at-most 4", "3 files"]),
         ("--exactly 4", &["4", "3 files"]),
         ("--at-least 3 --at-most 2", &["--at-least 3", "--at-most 2"]),
+        (
+            "--only 10",
+            &["--only 10: 2 digits for 3 sides", "such as 101"],
+        ),
+        ("--only 0000", &["--only 0000", "each of the 3 sides"]),
+        (
+            "--only 000",
+            &["--only 000", "at least one side", "such as 101"],
+        ),
     ] {
         for command in ["intersect", "plan"] {
             sandbox
@@ -779,6 +784,104 @@ fn l7_bounds_that_no_line_can_meet_are_wrong_usage_and_named() {
                 .fails(2, parts);
         }
     }
+}
+
+#[test]
+fn l16_a_combination_that_makes_no_sense_is_wrong_usage() {
+    let sandbox = Sandbox::with(b"x\n", b"x\n");
+    sandbox.run("filter build a -o ../out/f").succeeds();
+    let seventeen = "a ".repeat(17);
+    for (arguments, parts) in [
+        (
+            "intersect a b --only 10 --exactly 1".to_owned(),
+            &["--only", "--exactly"][..],
+        ),
+        (
+            "intersect a b --only 10 --at-least 1".to_owned(),
+            &["--only", "--at-least"],
+        ),
+        (
+            "intersect a b --only 10 --at-most 1".to_owned(),
+            &["--only", "--at-most"],
+        ),
+        (
+            "intersect a b --only 12".to_owned(),
+            &["give the digit 1", "such as 101"],
+        ),
+        (
+            "intersect a b --only 11111111111111111".to_owned(),
+            &["--only", "17 digits given", "at most 16"],
+        ),
+        (
+            format!("intersect --only 10 {seventeen}"),
+            &["17 files given", "16"],
+        ),
+        (
+            "intersect a b --only 10 --strategy bloom".to_owned(),
+            &["bloom works only", "--only"],
+        ),
+        (
+            "intersect a b --only 10 --max-fpr 1%".to_owned(),
+            &["--max-fpr", "no approximate result"],
+        ),
+        (
+            "intersect a b --only 10 --filter ../out/f".to_owned(),
+            &["--filter", "--only"],
+        ),
+        (
+            "intersect a b --only 10 --save-filter ../out/g".to_owned(),
+            &["--save-filter", "--only"],
+        ),
+        (
+            "intersect a b --only 10 --repeats".to_owned(),
+            &["--repeats", "--only"],
+        ),
+        (
+            "intersect a b --only 10 --all".to_owned(),
+            &["--all", "--only"],
+        ),
+        (
+            "plan --operation diff --only 10 a b".to_owned(),
+            &["--only", "intersect"],
+        ),
+        ("diff a b --only 10".to_owned(), &["--only", "diff --help"]),
+        (
+            "diff a b --at-least 1".to_owned(),
+            &["--at-least", "diff --help"],
+        ),
+    ] {
+        let outcome = sandbox.run(&arguments);
+        outcome.fails(2, parts);
+        assert!(outcome.stdout.is_empty(), "{arguments}: {outcome}");
+    }
+    assert!(!sandbox.output("g").exists());
+}
+
+#[test]
+fn l16_the_digits_of_every_row_of_overlaps_write_its_lines() {
+    let sandbox = with_three(&three());
+    let printed = |arguments: &str| sandbox.run(arguments).succeeds().stdout.clone();
+    let rows = found(&parse(&printed("overlaps a b c --json")));
+    assert!(rows.len() > 3, "{rows:?}");
+    for (turn, (which, lines)) in rows.into_iter().enumerate() {
+        let strategy = EXACT[turn % EXACT.len()];
+        let given = format!("intersect a b c --only {which} --strategy {strategy}");
+        let written = printed(&format!("{given} --which"));
+        let label = format!("{which}\t");
+        let mut labelled = written.split_inclusive(|&byte| byte == b'\n');
+        assert_eq!(labelled.clone().count(), lines, "{given}");
+        assert!(
+            labelled.all(|line| line.starts_with(label.as_bytes())),
+            "{given}"
+        );
+        let count = printed(&format!("{given} --count-only"));
+        assert_eq!(count, format!("{lines}\n").into_bytes(), "{given}");
+    }
+    sandbox
+        .run("intersect a b c --only 101 --count-only --stats ../out/s")
+        .succeeds();
+    let stats = parse(&fs::read(sandbox.output("s")).unwrap());
+    assert_eq!(stats["origin"]["options"]["--only"][0], "101", "{stats}");
 }
 
 #[test]

@@ -125,6 +125,9 @@ pub enum Asked {
     Difference,
     /// Those that a number of inputs have: at least the first number, at most the second.
     Between(u32, u32),
+    /// Those of one combination of inputs: a bit for each that has them, the lowest for the first, and the number of
+    /// all inputs.
+    Only(u32, u32),
 }
 
 /// The request to the inputs: which lines, how often, in which form and order.
@@ -166,6 +169,10 @@ impl Wanted {
             Asked::Between(1, 1) => Selection::symmetric_difference(),
             Asked::Between(least, most) if least == most => Selection::exactly(least),
             Asked::Between(least, most) => Selection::between(least, most),
+            Asked::Only(bits, sides) => {
+                let has: Vec<bool> = (0..sides).map(|side| bits >> side & 1 == 1).collect();
+                Selection::only(&has)
+            }
         };
         let selection = counts.add_to(selection.labelled(label)).ordered(order);
         match often {

@@ -276,6 +276,10 @@ impl<'a> Truth<'a> {
                 Asked::Between(least, most) => {
                     (least as usize..=most as usize).contains(&having(counts))
                 }
+                Asked::Only(bits, _) => {
+                    let mut sides = counts.iter().enumerate();
+                    sides.all(|(side, &count)| (count > 0) == (bits >> side & 1 == 1))
+                }
             };
             has_sides && wanted.counts.contains(counts)
         };
@@ -433,7 +437,7 @@ fn in_multisets(asked: Asked, counts: &[usize]) -> usize {
             counts.iter().copied().min().unwrap_or(0)
         }
         Asked::Between(1, 1) => counts[0].abs_diff(sum - counts[0]),
-        Asked::Between(..) => sum,
+        Asked::Between(..) | Asked::Only(..) => sum,
     }
 }
 

@@ -159,6 +159,12 @@ fn selecting(wanted: Wanted, sides: usize) -> Vec<String> {
             let bounds = [format!("--at-least={least}"), format!("--at-most={most}")];
             ["intersect".to_owned()].into_iter().chain(bounds).collect()
         }
+        Asked::Only(bits, sides) => {
+            let digits: String = (0..sides)
+                .map(|side| (bits >> side & 1).to_string())
+                .collect();
+            vec!["intersect".to_owned(), format!("--only={digits}")]
+        }
     };
     match wanted.label {
         Label::Sides => command.push("--which".to_owned()),

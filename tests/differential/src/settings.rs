@@ -101,6 +101,7 @@ fn selected(choices: &mut Choices, sides: u64) -> Way {
     let sides = sides as u32;
     let least = choices.between(1, u64::from(sides)) as u32;
     let most = choices.between(u64::from(least), u64::from(sides)) as u32;
+    let bits = choices.between(1, (1 << sides) - 1) as u32;
     let asked = choices.pick(&[
         Asked::Difference,
         Asked::Between(1, sides),
@@ -108,6 +109,7 @@ fn selected(choices: &mut Choices, sides: u64) -> Way {
         Asked::Between(sides, sides),
         Asked::Between(least, sides),
         Asked::Between(least, most),
+        Asked::Only(bits, sides),
     ]);
     let is_first = asked == Asked::Difference;
     let is_all = asked == Asked::Between(sides, sides);

@@ -146,6 +146,10 @@ impl Case {
                 "diff" => sides(counts) == 1 && counts[0] > 0,
                 "union" => true,
                 "symdiff" => sides(counts) == 1,
+                "every other" => {
+                    let mut numbered = counts.iter().enumerate();
+                    numbered.all(|(number, &count)| (count > 0) == (number % 2 == 0))
+                }
                 _ => sides(counts) >= 2,
             };
             has_sides && wanted.counts.contains(counts)

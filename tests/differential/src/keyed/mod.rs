@@ -53,13 +53,16 @@ enum Mode {
 
 impl Wanted {
     /// Something to ask for, and how the library is asked.
-    fn random(choices: &mut Choices<'_>) -> (Self, Selection) {
+    fn random(choices: &mut Choices<'_>, inputs: usize) -> (Self, Selection) {
+        // The first input, and every other one.
+        let has: Vec<bool> = (0..inputs).map(|number| number % 2 == 0).collect();
         let (name, selection) = choices.pick(&[
             ("intersect", Selection::intersection()),
             ("diff", Selection::difference()),
             ("union", Selection::union()),
             ("symdiff", Selection::symmetric_difference()),
             ("two", Selection::at_least(2)),
+            ("every other", Selection::only(&has)),
         ]);
         let mode = choices.pick(&[Mode::Every, Mode::First, Mode::Keys]);
         let mode = match mode {
@@ -127,7 +130,7 @@ pub fn check(choices: &mut Choices<'_>, directory: &Path) {
     let case = Case::random(choices);
     let sources = case.write(choices, directory);
     for _ in 0..4 {
-        let (wanted, asked) = Wanted::random(choices);
+        let (wanted, asked) = Wanted::random(choices, case.inputs.len());
         let options = options(choices, &case, directory);
         let mut found = Answer::default();
         let result = outset::select(&sources, asked, &options, &mut found);
