@@ -21,9 +21,10 @@ if the run succeeds.";
 
 /// Count the distinct lines in each combination of FILEs.
 ///
-/// Prints a row for each combination that has lines: a digit for each FILE, the number of lines, and the names of the
-/// FILEs that have them. The row 101 counts the lines that the first and the third FILE have, and no other. --report
-/// draws the numbers as an UpSet plot. Takes at most 16 FILEs. A FILE given twice counts as two.
+/// Prints a row for each combination that has lines: a digit for each FILE, the number of lines that these FILEs have
+/// and no other (lines), the number that all of them and perhaps others have (common), and their names. In the row 101,
+/// `lines` counts what the first and the third FILE have and no other; `outset intersect --only 101` writes these
+/// lines. --report draws the numbers as an UpSet plot. Takes at most 16 FILEs. A FILE given twice counts as two.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXIT_STATUS,

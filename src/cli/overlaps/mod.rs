@@ -1,14 +1,14 @@
 //! `outset overlaps`: how many distinct lines each combination of files has.
 //!
 //! *Owns:* the table as text and as JSON. *Invariants:* combinations without lines are not
-//! listed; the numbers add up to all distinct lines.
+//! listed; their own lines add up to all distinct lines.
 
 mod arguments;
 
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use outset::{Interrupt, Overlaps, Result, overlaps};
+use outset::{Combination, Interrupt, Overlaps, Result, overlaps};
 
 pub(crate) use self::arguments::OverlapsArguments;
 use super::escaping::visible;
@@ -66,21 +66,21 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
 
 /// Writes the table for people, row by row: it may have 65,535 of them.
 fn describe(found: &Overlaps, out: &mut dyn Write) -> io::Result<()> {
-    let numbers = found
-        .combinations
-        .iter()
-        .map(|combination| combination.lines);
-    let digits = numbers
-        .max()
-        .unwrap_or(0)
-        .to_string()
-        .len()
-        .max("lines".len());
+    let digits = |title: &str, number: fn(&Combination) -> u64| {
+        let largest = found.combinations.iter().map(number).max().unwrap_or(0);
+        largest.to_string().len().max(title.len())
+    };
+    let (own, all) = (
+        digits("lines", |combination| combination.lines),
+        digits("common", |combination| combination.common_lines),
+    );
     let width = found.inputs.len().max("which".len());
-    writeln!(out, "{:<width$}  {:>digits$}  files", "which", "lines")?;
+    let (which, lines, common) = ("which", "lines", "common");
+    writeln!(out, "{which:<width$}  {lines:>own$}  {common:>all$}  files")?;
     for combination in &found.combinations {
-        let (which, lines) = (combination.which(), combination.lines);
-        write!(out, "{which:<width$}  {lines:>digits$} ")?;
+        let which = combination.which();
+        let (lines, common) = (combination.lines, combination.common_lines);
+        write!(out, "{which:<width$}  {lines:>own$}  {common:>all$} ")?;
         let inputs = found.inputs.iter().enumerate();
         for (_, name) in inputs.filter(|&(input, _)| combination.has(input)) {
             write!(out, " {}", visible(name))?;

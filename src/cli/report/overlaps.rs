@@ -173,6 +173,7 @@ fn combinations(figures: &Figures, found: &Overlaps) -> Markup {
             thead { tr {
                 th.text scope="col" { "which" }
                 th.number scope="col" { "distinct lines" }
+                th.number scope="col" { "in all of these, and perhaps others" }
                 th.text scope="col" { "files" }
             } }
             tbody {
@@ -180,6 +181,7 @@ fn combinations(figures: &Figures, found: &Overlaps) -> Markup {
                     tr {
                         (figures.cell(&format!("/combinations/{row}/which"), Unit::Text))
                         (figures.cell(&format!("/combinations/{row}/lines"), Unit::Count))
+                        (figures.cell(&format!("/combinations/{row}/common_lines"), Unit::Count))
                         td class="text long" { (upset::names_of(found, combination)) }
                     }
                 }

@@ -112,6 +112,11 @@ fn assert_shows(page: &Html, table: &Value) {
         "td[data-figure^='/combinations/'][data-figure$='/which']",
     );
     assert_eq!(listed.len(), combinations.len().min(LISTED));
+    let common = all(
+        page,
+        "td[data-figure^='/combinations/'][data-figure$='/common_lines']",
+    );
+    assert_eq!(common.len(), listed.len());
     let plot = all(page, "svg[aria-describedby='upset-description']")[0];
     let drawn = &combinations[..combinations.len().min(DRAWN)];
     let numbers: Vec<String> = drawn.iter().map(|&(_, lines)| grouped(lines)).collect();

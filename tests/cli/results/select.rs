@@ -6,7 +6,9 @@ use std::thread;
 
 use serde_json::Value;
 
-use crate::data::{DIFF, EXACT, OPERATIONS, Operation, SYMDIFF, UNION, lines, megabytes, sides};
+use crate::data::{
+    DIFF, EXACT, OPERATIONS, Operation, SYMDIFF, UNION, lines, megabytes, sides, split,
+};
 use crate::json::{number, parse};
 use crate::sandbox::{SELECTING, Sandbox, assert_same_lines};
 
@@ -391,6 +393,21 @@ fn found(table: &Value) -> BTreeSet<(String, usize)> {
     found
 }
 
+/// Each row of a table must count the lines that all of its files have, and perhaps others.
+fn assert_common(table: &Value, texts: &[&[u8]], about: &str) {
+    let sets: Vec<BTreeSet<&[u8]>> = texts
+        .iter()
+        .map(|text| split(text, b'\n').into_iter().collect())
+        .collect();
+    for row in table["combinations"].as_array().unwrap() {
+        let which = row["which"].as_str().unwrap().bytes();
+        let mut its = sets.iter().zip(which).filter(|&(_, digit)| digit == b'1');
+        let (first, _) = its.next().unwrap();
+        let common = its.fold(first.clone(), |common, (set, _)| &common & set);
+        assert_eq!(row["common_lines"], common.len(), "{about}: {row}");
+    }
+}
+
 #[test]
 fn l4_the_numbers_of_overlaps_are_those_of_the_oracle_and_add_up_to_the_union() {
     let texts = three();
@@ -410,6 +427,7 @@ fn l4_the_numbers_of_overlaps_are_those_of_the_oracle_and_add_up_to_the_union() 
             let outcome = sandbox.run(&format!("overlaps {files} --json --strategy {strategy}"));
             let table = parse(&outcome.succeeds_silently().stdout);
             assert_eq!(found(&table), expected, "{files} by {strategy}");
+            assert_common(&table, texts, &format!("{files} by {strategy}"));
             let sum: usize = found(&table).iter().map(|&(_, lines)| lines).sum();
             assert_eq!(sum, all, "{files} by {strategy}");
             assert_eq!(number(&table, "/stats/output/lines"), all as f64);
@@ -434,18 +452,21 @@ fn l4_overlaps_of_nothing_are_no_combination() {
     let outcome = sandbox.run("overlaps a b --json");
     assert!(found(&parse(&outcome.succeeds_silently().stdout)).is_empty());
     let outcome = sandbox.run("overlaps a b");
-    assert_eq!(outcome.succeeds_silently().stdout, b"which  lines  files\n");
+    assert_eq!(
+        outcome.succeeds_silently().stdout,
+        b"which  lines  common  files\n"
+    );
 }
 
 #[test]
 fn l4_the_table_has_the_combinations_with_most_lines_first_and_names_their_files() {
     let sandbox = Sandbox::with(&lines(0..30), &lines(20..2000));
     sandbox.write("c", lines(1990..2000));
-    let expected = "which  lines  files\n\
-                    010     1960  b\n\
-                    100       20  a\n\
-                    110       10  a b\n\
-                    011       10  b c\n";
+    let expected = "which  lines  common  files\n\
+                    010     1960    1980  b\n\
+                    100       20      30  a\n\
+                    110       10      10  a b\n\
+                    011       10      10  b c\n";
     let outcome = sandbox.run("overlaps a b c");
     let text = String::from_utf8(outcome.succeeds_silently().stdout.clone()).unwrap();
     assert_eq!(text, expected);
@@ -464,6 +485,7 @@ fn l4_overlaps_of_files_that_spill_are_those_of_the_oracle() {
         ));
         let table = parse(&outcome.succeeds_silently().stdout);
         assert_eq!(found(&table), expected, "{strategy}");
+        assert_common(&table, &slices(&texts), strategy);
         let written = number(&table, "/stats/temp/written_bytes");
         assert!(written > 3e5, "{strategy} spilled nothing");
     }
