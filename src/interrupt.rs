@@ -6,7 +6,6 @@
 //! A signal, step by step:
 //!
 //! 1. The thread that waits for signals calls [`Interrupt::stop_and_clean_up`]. That sets the flag.
-//! 2. The same thread stops the programs on their list: one that takes a result would see its end, and take a part for
 //! 2. The same thread stops the programs on their list: one that takes a result would see its end when this process
 //!    ends, and take a part for all. Then it locks the list of paths and removes every one. Nothing can be added
 //!    meanwhile.
@@ -49,7 +48,7 @@ struct Inner {
     is_stopped: AtomicBool,
     /// Files and directories to remove: a few, one for each temporary directory and output.
     paths: Mutex<Vec<PathBuf>>,
-    /// Programs to stop: one for each command that takes a result.
+    /// Programs to stop: one for each command whose output is read, or that takes a result.
     programs: Mutex<Vec<Stopper>>,
 }
 

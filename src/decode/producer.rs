@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use crate::decode::stream::Writer;
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::sys::child::{Child, Held};
 use crate::sys::command::{failure, shown, words_for};
 
@@ -81,20 +82,30 @@ impl Producer {
         &self.names
     }
 
-    /// Starts the command for the name with this number. Returns its output, and who says whether that is all.
+    /// Starts the command for the name with this number, which `interrupt` can stop. Returns its output, and who says
+    /// whether that is all.
     ///
     /// # Errors
-    /// [`Error::Input`] where it cannot be started.
-    pub(crate) fn start(&self, number: usize) -> Result<(File, Arc<dyn Writer>)> {
+    /// [`Error::Input`] where it cannot be started; [`Error::Interrupted`].
+    pub(crate) fn start(
+        &self,
+        number: usize,
+        interrupt: &Interrupt,
+    ) -> Result<(File, Arc<dyn Writer>)> {
         let name = &self.names[number];
         let words = words_for(&self.words, name);
         let command = shown(&words);
-        let (child, output) =
-            Child::start(words, Held::Output, self.is_heard).map_err(|error| Error::Input {
+        let start = || Child::start(words, Held::Output, self.is_heard);
+        let (child, output) = interrupt.started(start).map_err(|error| {
+            if interrupt.is_stopped() {
+                return Error::Interrupted;
+            }
+            Error::Input {
                 path: name.clone(),
                 source: io::Error::new(error.kind(), format!("cannot start {command:?}: {error}")),
                 advice: "check that the program is installed, and its name",
-            })?;
+            }
+        })?;
         Ok((
             File::from(output),
             Arc::new(RunningCommand { child, command }),

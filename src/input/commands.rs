@@ -16,6 +16,7 @@ use crate::decode::stream::{StoppableStream, Writer};
 use crate::error::{Error, Result};
 use crate::input::byte_reader::Streams;
 use crate::input::front::{Front, FrontRules, front_of_stream};
+use crate::interrupt::Interrupt;
 
 /// The output of a command, and who says whether it is all.
 type Output = (File, Arc<dyn Writer>);
@@ -24,6 +25,8 @@ type Output = (File, Arc<dyn Writer>);
 #[derive(Debug)]
 pub(crate) struct Commands {
     producer: Producer,
+    /// The handle that stops those that run.
+    interrupt: Interrupt,
     /// The first command, if it runs already and its header was read.
     started: Mutex<Option<Output>>,
     /// The rules for what comes before the records of each output, and the header of the first; `None` if nothing does.
@@ -31,10 +34,11 @@ pub(crate) struct Commands {
 }
 
 impl Commands {
-    /// Makes the commands of a producer, of which none runs yet.
-    pub(super) fn new(producer: Producer) -> Self {
+    /// Makes the commands of a producer, of which none runs yet. `interrupt` stops them.
+    pub(super) fn new(producer: Producer, interrupt: &Interrupt) -> Self {
         Self {
             producer,
+            interrupt: interrupt.clone(),
             started: Mutex::new(None),
             front: None,
         }
@@ -45,7 +49,7 @@ impl Commands {
     /// # Errors
     /// As [`front_of_stream`]; where the command fails.
     pub(super) fn read_front(&mut self, rules: FrontRules, opening: Opening<'_>) -> Result<Front> {
-        let output = self.producer.start(0)?;
+        let output = self.producer.start(0, &self.interrupt)?;
         let front = header(&output, self.name(0), rules, &|| opening.interrupt.check())?;
         let first = front.header.as_ref().map(|header| header.record.clone());
         self.front = Some((rules, first));
@@ -55,7 +59,10 @@ impl Commands {
 
     /// Starts the command with this number, and passes over its header.
     fn start(&self, number: usize, stop: &(dyn Fn() -> Result<()> + Sync)) -> Result<Output> {
-        let (output, name) = (self.producer.start(number)?, self.name(number));
+        let (output, name) = (
+            self.producer.start(number, &self.interrupt)?,
+            self.name(number),
+        );
         if let Some((rules, first)) = &self.front {
             let front = header(&output, name, *rules, stop)?;
             if let Some(header) = front.header

@@ -160,7 +160,7 @@ impl Input {
         if producer.names().is_empty() {
             return Err(names_nothing(&name));
         }
-        let commands = Commands::new(producer.clone());
+        let commands = Commands::new(producer.clone(), opening.interrupt);
         let access = Access::of_commands(commands, opening.decodes);
         Ok((Self::new(name, access), Vec::new()))
     }

@@ -47,8 +47,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A command that takes a result on its standard input: an upload, or a database client.
 ///
-/// The run fails if the command cannot be started, ends with a status other than 0 or by a signal, or does not read all.
-/// A run that fails or is stopped stops the command before its input ends: with SIGTERM, and SIGKILL a second later.
+/// The run fails if the command cannot be started, ends with a status other than 0 or by a signal, or does not read
+/// all. A run that fails or is stopped stops the command before its input ends: with SIGTERM, and SIGKILL a second
+/// later.
 ///
 /// ```
 /// use std::io::Write;

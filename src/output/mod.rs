@@ -192,7 +192,7 @@ impl<W: Write + Send> Sink for WriteSink<W> {
 
 /// Makes the error of a result that cannot be written to `target`: what could not be done, why, and what to do.
 pub(crate) fn output_error(target: &str, what: &'static str, source: io::Error) -> Error {
-    let is_of_command = source.get_ref().is_some_and(|of| of.is::<CommandFailure>());
+    let is_of_command = matches!(source.get_ref(), Some(cause) if cause.is::<CommandFailure>());
     let advice = match source.kind() {
         io::ErrorKind::NotFound if is_of_command => {
             "check that the program is installed, and its name"

@@ -4,8 +4,8 @@
 //! which ([`file_id`]), reading and writing around the page cache ([`direct_io`]), what the system has not yet
 //! written ([`writeback`]), threads ([`threads`]), what goes round between them ([`belt`]) and the first error among
 //! them ([`first_error`]), computation on several of them ([`compute_pool`]), calls that may panic (`panic_guard`),
-//! programs that are started ([`child`]) and their words ([`command`]), checksums ([`checksum`]), the points where tests
-//! make something fail ([`failpoint`]), and the locks and queues that a model checker can replace ([`sync`]).
+//! programs that are started ([`child`]) and their words ([`command`]), checksums ([`checksum`]), the points where
+//! tests make something fail ([`failpoint`]), and the locks and queues that a model checker can replace ([`sync`]).
 //!
 //! *Invariants:* nothing here knows of lines, inputs or plans.
 

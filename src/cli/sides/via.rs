@@ -1,7 +1,7 @@
 //! The commands that sides are read through, and results written through.
 //!
-//! *Owns:* the values of --via, --via-of and --out-via. *Invariants:* no shell runs: words are split as a shell splits them, and
-//! nothing in them is expanded.
+//! *Owns:* the values of --via, --via-of and --out-via. *Invariants:* no shell runs: words are split as a shell splits
+//! them, and nothing in them is expanded.
 
 /// The words of a command: a program and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
