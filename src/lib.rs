@@ -103,7 +103,8 @@
 //! program has in memory or reads itself), or a [`Producer`] (what commands write). Compressed files are decoded.
 //!
 //! A [`Sink`] takes the lines of a result, such as a closure or an [`OutputFile`], which is put in place as a whole or
-//! not at all. [`Results`] is an iterator over them, and [`collect()`] returns them all:
+//! not at all, or goes to a command ([`Consumer`]). [`Results`] is an iterator over them, and [`collect()`] returns all
+//! of them:
 //!
 //! ```
 //! use outset::{Options, Reader, Selection, Source, collect};
