@@ -308,7 +308,7 @@ fn b23_every_command_that_reads_lines_reads_parquet() {
     for (arguments, expected) in [
         (
             "overlaps -k page.url crawl.parquet list",
-            "11 2 crawl.parquet list",
+            "11 2 2 crawl.parquet list",
         ),
         (
             "estimate -k page.url crawl.parquet list",
