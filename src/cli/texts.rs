@@ -76,6 +76,11 @@ mod tests {
             "the bits that a filter gets, not the most that it may get",
         ),
         (
+            "compress",
+            &["shard"],
+            "the blocks that a network carries, and no format of files",
+        ),
+        (
             "output",
             &["filter build", "filter merge"],
             "a filter, which must be named",
