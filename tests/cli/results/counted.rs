@@ -98,9 +98,9 @@ fn l15_occurrences_choose_and_order_the_lines_of_every_operation_by_every_strate
                 ("--order input -c", text_of(&input)),
                 ("--count-only", format!("{}\n", plain.len()).into_bytes()),
             ];
-            // Each bound with each strategy, and with some of the ways to write the lines.
+            // Each bound with each strategy, and with one of the ways to write the lines.
             for (turn, strategy) in EXACT.into_iter().enumerate() {
-                for (options, expected) in few.iter().skip((job + number + turn) % 2).step_by(2) {
+                for (options, expected) in few.iter().skip((job + number + turn) % 6).take(1) {
                     let arguments =
                         format!("{words} {bound} {options} a b c --strategy {strategy}");
                     assert!(printed(&sandbox, &arguments) == *expected, "{arguments}");
