@@ -69,19 +69,14 @@ impl Interrupt {
         self.inner.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Stops the run and the commands that take its result, and removes its temporary files at once, for a process that
-    /// is about to be ended by a signal. Threads that still write find their directory removed and fail; they cannot
-    /// bring it back. Call it from a thread, not from a signal handler: it locks, allocates, waits and does I/O.
+    /// Stops the run and its commands, and removes its temporary files at once, for a process that is about to be ended
+    /// by a signal. Threads that still write find their directory removed and fail; they cannot bring it back. Call it
+    /// from a thread, not from a signal handler: it locks, allocates, does I/O, and waits up to a second for commands.
     ///
     /// A file that cannot be removed stays. The next run with the same temporary directory removes what is left.
     pub fn stop_and_clean_up(&self) {
         self.stop();
-        // In turn: each may take a second.
-        self.inner
-            .programs
-            .lock()
-            .drain(..)
-            .for_each(|program| program.stop());
+        Stopper::stop_all(self.inner.programs.lock().drain(..));
         // The lock is held until the loop ends: threads that create or drop a guarded path wait for that.
         for path in self.paths().drain(..) {
             fail_point!("clean-up");

@@ -98,8 +98,8 @@ impl Streams for Commands {
         number: usize,
         stop: &'a (dyn Fn() -> Result<()> + Sync),
     ) -> Result<StoppableStream<'a>> {
-        let started = self.started.lock().take().filter(|_| number == 0);
-        let (file, writer) = match started {
+        let started = (number == 0).then(|| self.started.lock().take());
+        let (file, writer) = match started.flatten() {
             Some(output) => output,
             None => self.start(number, stop)?,
         };

@@ -16,8 +16,9 @@
 //!    one that is gone.
 //! 4. Dropping a [`Child`] stops what is left: politely first ([`PATIENCE`]), then not.
 //!
-//! *Invariants:* no program is left behind by a run, whichever way that ends. Of what a program says only the end is
-//! kept. *Cost:* a thread, and [`KEPT_BYTES`], for each program.
+//! *Invariants:* a run leaves no program behind. Where SIGKILL ends this process, only what a program has started
+//! itself can go on, until it reads or writes. Of what a program says only the end is kept. *Cost:* a thread, and
+//! [`KEPT_BYTES`], for each program.
 //!
 //! *Sources:* prctl(2), PR_SET_PDEATHSIG; pidfd_open(2).
 
@@ -185,9 +186,20 @@ impl Drop for Child {
 }
 
 impl Stopper {
-    /// Stops the program, as [`Child::stop`] does.
-    pub(crate) fn stop(&self) {
-        self.0.stop();
+    /// Stops programs, as [`Child::stop`] does each: all are asked to end before any is waited for.
+    pub(crate) fn stop_all(programs: impl Iterator<Item = Self>) {
+        let programs: Vec<Self> = programs.collect();
+        for program in &programs {
+            program.0.signal(Signal::TERM);
+        }
+        let until = Instant::now() + PATIENCE;
+        for Self(program) in &programs {
+            let patience = until.saturating_duration_since(Instant::now());
+            if !program.ends_within(Some(patience)) {
+                program.signal(Signal::KILL);
+                program.ends_within(None);
+            }
+        }
     }
 
     /// Tells whether there is nothing to stop any more.

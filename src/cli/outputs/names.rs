@@ -50,7 +50,7 @@ impl CompressArguments {
 /// The way in which text is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stored {
-    /// As it is.
+    /// Plain text.
     Plain,
     /// Compressed.
     As(Compression),

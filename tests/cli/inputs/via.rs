@@ -237,6 +237,26 @@ fn b27_commands_are_chosen_for_each_side() {
 }
 
 #[test]
+fn b27_commands_run_again_where_a_first_plan_has_no_room_for_a_line() {
+    let sandbox = Sandbox::new();
+    // Only the reading tells how long a line of an output is.
+    let long = [&b"k\n"[..], b"short\n", &vec![b'x'; 3_000_000], b"\nend\n"].concat();
+    sandbox.write("long", long);
+    sandbox.write(
+        "many",
+        [&b"k\n"[..], &lines(0..200_000), b"end\nshort\n"].concat(),
+    );
+    let script = "sh -c 'echo run >> ../runs; cat {}'";
+    let mut command = sandbox
+        .command("intersect long many --csv --header -k k --keys-only --order sorted --memory 24M");
+    command.args(["--via-of", &format!("1={script}")]);
+    let found = sandbox.start(command).finish();
+    assert_eq!(found.succeeds().stdout, b"k\nend\nshort\n");
+    let runs = fs::read_to_string(sandbox.root().join("runs")).unwrap();
+    assert_eq!(runs, "run\nrun\n");
+}
+
+#[test]
 fn b27_v_passes_on_what_commands_say() {
     let sandbox = Sandbox::with(b"x\n", b"y\n");
     let script = "sh -c 'echo from here >&2; cat {}'";
