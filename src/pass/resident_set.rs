@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::filter::{Filter, Updater};
 use crate::input::Input;
 use crate::memory::budget::MemoryBudget;
-use crate::pass::join::{write, write_again};
+use crate::pass::join::{write, write_again, write_set};
 use crate::pass::prefiltered_worker::{BatchWork, PrefilteredWorker};
 use crate::pass::scan::{Worker, scan, scan_with_room};
 use crate::run::Run;
@@ -158,21 +158,15 @@ impl ResidentSet {
         })
     }
 
-    /// Passes the selected lines to `out`, on the calling thread, unless they were passed when they got their last
-    /// mark.
+    /// Passes the selected lines to `out`, unless they were passed when they got their last mark.
     ///
     /// # Errors
     /// The first failure of the sink.
-    pub(crate) fn write(&self, out: &Collector<'_>) -> Result<()> {
-        if self.rule.last_mark().is_some() {
-            return Ok(());
+    pub(crate) fn write(&self, run: &Run<'_>, out: &Collector<'_>) -> Result<()> {
+        match self.rule.last_mark() {
+            Some(_) => Ok(()),
+            None => write_set(run, &self.set, &self.rule, out),
         }
-        let mut outbox = Outbox::new(out);
-        self.set.for_each(|line, found| {
-            let times = self.rule.times(found);
-            write(&self.rule, line, found, times, &mut outbox)
-        })?;
-        outbox.flush()
     }
 }
 

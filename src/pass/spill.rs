@@ -69,7 +69,7 @@ pub(crate) struct SpillRequest<'a, 's> {
     pub(crate) keeps_repeats: bool,
     /// Lines that are in their buckets already, and the number of this input, from 0. None of them is spilled
     /// again.
-    pub(crate) cache: Option<(&'a DuplicateCache, usize)>,
+    pub(crate) cache: Option<(&'a DuplicateCache<'a>, usize)>,
     /// The writing of lines that the prefilter refuses; `None` drops them.
     pub(crate) refused: Option<Refused<'a, 's>>,
     /// The receiver of the buckets' blocks, instead of memory and temporary files. The buckets then have counts and
@@ -150,7 +150,7 @@ pub(crate) fn spill(
             refused: refused.map(|refused| (refused, Outbox::new(refused.out))),
             refused_indexes: Vec::new(),
             hot: (!keeps_repeats).then(HotLines::new),
-            cache: cache.filter(|_| !keeps_repeats),
+            cache,
             scatter: Scatter::default(),
             counts: &counts,
             to_buckets: ToBuckets::new(writer, run.hasher),
@@ -211,7 +211,7 @@ struct SpillWorker<'a, 'f, 's> {
     /// Lines that this worker spilled a moment ago, unless repeats are kept.
     hot: Option<HotLines>,
     /// Lines that were spilled before, shared by all workers, and the number of the input.
-    cache: Option<(&'a DuplicateCache, usize)>,
+    cache: Option<(&'a DuplicateCache<'a>, usize)>,
     /// The filter that gets what is spilled, if one is fed; shared by all workers.
     feed: Option<&'a Updater<'f>>,
     /// The groups of the lines that the cache is asked about and of those that are fed.

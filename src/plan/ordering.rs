@@ -53,8 +53,10 @@ pub(super) fn order(sized: &SizedJob, layout: &Layout, costs: &mut Costs) -> Opt
     costs.bytes_written = costs.bytes_written.saturating_add(more);
     let buckets = costs.temp_peak_bytes.saturating_add(ordinal_bytes);
     // The files of a bucket are removed when it is joined, and the lines that it gives to the answer take their
-    // place. But what a filter finds to be in the answer is there before the join begins.
-    let is_joined = costs.strategy == Strategy::Partition || sized.rule().needs_all();
+    // place. But what a filter finds to be in the answer, or a cache has counted, is there before the join begins.
+    let is_partitioned =
+        costs.strategy == Strategy::Partition && layout.pool.duplicate_cache_bytes == 0;
+    let is_joined = is_partitioned || sized.rule().needs_all();
     costs.temp_peak_bytes = if is_joined {
         buckets.max(spilled_bytes)
     } else {

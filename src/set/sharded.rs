@@ -102,10 +102,14 @@ impl ShardedSet {
         most.saturating_sub(5 * (most * shards).isqrt())
     }
 
-    /// Inserts the lines of a batch at `indexes` that are missing, as long as there is room, and marks the others as
-    /// lines of `side`. Calls `on_new` for each that the set did not have before as a line of that side, or has
-    /// from later ordinals alone, in any order. `has_room` says whether room is worth looking for; false comes back
-    /// where there was none for some line. Any thread may call it, with a `scatter` of its own.
+    /// Inserts the lines of a batch at `indexes` that are missing, and marks the others as lines of `side`. A shard that
+    /// had no room for a line takes no further one. Calls `on_left`, in any order, for each line that the caller still
+    /// has to deal with. Any thread may call it, with a `scatter` of its own.
+    ///
+    /// - Where the set counts occurrences, these are the lines that it does not hold. As no shard takes lines again, all
+    ///   occurrences of a line are in the set, or all are left.
+    /// - Where it does not, they are those that the set did not have before as a line of that side, or has from later
+    ///   ordinals alone.
     ///
     /// # Errors
     /// [`crate::Error::Machine`] when the system refuses memory that the budget grants.
@@ -115,17 +119,14 @@ impl ShardedSet {
         indexes: impl Iterator<Item = u32> + Clone,
         scatter: &mut Scatter,
         side: u32,
-        has_room: bool,
-        mut on_new: impl FnMut(u32),
-    ) -> Result<bool> {
+        mut on_left: impl FnMut(u32),
+    ) -> Result<()> {
         self.group(batch, indexes, scatter);
-        let mut found_room = true;
         for (shard, group) in scatter.groups() {
             let mut set = self.shards[shard as usize].lock();
-            let indexes = group.iter().copied();
-            found_room &= set.note_all(batch, indexes, side, has_room, &mut on_new)?;
+            set.note_all(batch, group.iter().copied(), side, &mut on_left)?;
         }
-        Ok(found_room)
+        Ok(())
     }
 
     /// Marks those lines of a batch at `indexes` that are in the set as lines of `side`, and calls `on_mark` for
@@ -173,13 +174,17 @@ impl ShardedSet {
         Ok(())
     }
 
-    /// Calls `visit` with every line and what was kept of it, shard by shard, until it fails. A shard
-    /// stays locked while it is visited.
+    /// Calls `visit` with every line of the shards that `next` names, below [`SHARDS`], and what was kept of it, until it
+    /// fails. A shard stays locked while it is visited.
+    ///
+    /// # Errors
+    /// What `visit` reports.
     pub(crate) fn for_each(
         &self,
+        next: impl Fn() -> usize,
         mut visit: impl FnMut(&[u8], LineState) -> Result<()>,
     ) -> Result<()> {
-        for shard in &self.shards {
+        while let Some(shard) = self.shards.get(next()) {
             let set = shard.lock();
             set.iter_marked()
                 .try_for_each(|(line, found)| visit(line, found))?;

@@ -37,9 +37,10 @@ pub(super) struct StepState<'a> {
     pub(super) filters: StoredFilters<'a>,
     /// Filters and bitmaps.
     pub(super) slots: Slots,
-    /// Blocks and the duplicate cache, from the first spill to the last.
+    /// Blocks, from the first spill to the last.
     pool: Option<BlockPool>,
-    cache: Option<DuplicateCache>,
+    /// The duplicate cache, from the first spill to the join.
+    cache: Option<DuplicateCache<'a>>,
     /// The spilled lines, in the order of the spills.
     stores: Vec<Store>,
     /// The set in memory.
@@ -214,7 +215,7 @@ impl<'a> StepState<'a> {
         }
         if self.pool.is_none() {
             self.pool = Some(run.block_pool());
-            self.cache = DuplicateCache::new(run, self.plan.sized.rule())?;
+            self.cache = DuplicateCache::new(run, &self.plan.sized.sides)?;
         }
         Ok(())
     }
@@ -282,15 +283,18 @@ impl<'a> StepState<'a> {
                 set.mark(run, input(at), side, prefilter, out)?;
             }
             Step::LookUp { at, rank } => set.look_up(run, input(at), rank, out)?,
-            _ => set.write(out)?,
+            _ => set.write(run, out)?,
         }
         self.set = Some(set);
         Ok(())
     }
 
-    /// Joins all stores. All memory is free by now but for the blocks that they hold: the join divides what there is,
+    /// Joins all stores, when the lines of the duplicate cache are written. All memory is free by now but for the blocks that they hold: the join divides what there is,
     /// and a filter that is still there would give no error, only a smaller join.
     fn join(&mut self, run: &Run<'_>, is_distinct: bool, out: &Collector<'_>) -> Result<()> {
+        if let Some(cache) = self.cache.take() {
+            cache.write(run, out)?;
+        }
         let sides = &self.plan.sized.sides;
         let stores = std::mem::take(&mut self.stores).into_iter();
         let stores: Vec<_> = stores.map(|store| store.spilled.buckets).collect();
@@ -325,7 +329,7 @@ impl<'a> StepState<'a> {
         }
         if self.pool.is_some() && !steps[done..].iter().any(Step::is_of_buckets) {
             // Held blocks stay with their buckets.
-            (self.pool, self.cache) = (None, None);
+            self.pool = None;
         }
         Ok(())
     }

@@ -183,7 +183,7 @@ pub(super) fn describe(plan: &Plan) -> String {
     }
     if plan.duplicate_cache_bytes > 0 {
         lines.push(format!(
-            "  {} of memory holds lines already spilled, so that their repeats are not spilled again",
+            "  {} of memory holds lines that come again, so that their repeats are not spilled",
             numbers::bytes(plan.duplicate_cache_bytes)
         ));
     }

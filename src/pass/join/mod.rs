@@ -61,7 +61,7 @@ mod split;
 mod work;
 mod writing;
 
-pub(crate) use writing::{write, write_again};
+pub(crate) use writing::{write, write_again, write_set};
 
 use crate::answer::Collector;
 use crate::error::Result;

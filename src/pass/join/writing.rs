@@ -4,11 +4,16 @@
 //! is what the rule writes of a line. Whether it is selected, [`write()`] leaves to its caller; [`write_again`] asks
 //! the rule. *Cost:* a copy of the line into the outbox.
 
-use crate::answer::Outbox;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use crate::answer::entry::Entry;
+use crate::answer::{Collector, Outbox};
 use crate::batch::Batch;
 use crate::error::Result;
+use crate::run::Run;
 use crate::selection::{LineState, Rule};
+use crate::set::sharded::ShardedSet;
+use crate::sys::first_error::FirstFailure;
 
 /// Writes a label and its line, as often as `times` says.
 pub(crate) fn write(
@@ -29,6 +34,30 @@ pub(crate) fn write(
         label: &label,
         line,
     })
+}
+
+/// Writes what a set selects whose lines have all their marks: each worker takes one shard after the other.
+///
+/// # Errors
+/// The first failure of the sink.
+pub(crate) fn write_set(
+    run: &Run<'_>,
+    set: &ShardedSet,
+    rule: &Rule,
+    out: &Collector<'_>,
+) -> Result<()> {
+    let failure = FirstFailure::default();
+    let next = AtomicUsize::new(0);
+    run.workers.run(&failure, |found_work| {
+        found_work();
+        let mut outbox = Outbox::new(out);
+        set.for_each(
+            || next.fetch_add(1, Ordering::Relaxed),
+            |line, found| write(rule, line, found, rule.times(found), &mut outbox),
+        )?;
+        outbox.flush()
+    });
+    failure.into_result()
 }
 
 /// Writes the line at `index` of a batch that is read once more, if the line is selected. The batch is of this number

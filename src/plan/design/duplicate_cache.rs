@@ -4,7 +4,8 @@
 //! that saves a quarter of what would be spilled.
 //!
 //! *Formulas.* With r the share of lines that repeat another line of their input, and k the share of the different
-//! lines that the memory holds, r k of all lines are not spilled: each of the lines that are known is spilled once.
+//! lines that the memory holds, r k of all lines are not spilled: each of the lines that are known is spilled once, unless
+//! occurrences are counted.
 //!
 //! ```text
 //!  partition:    scan │ blocks: 6/10 less scan │ free for the join                │
@@ -17,7 +18,7 @@ use crate::plan::buckets::{GOOD_BLOCK, LEAST_BUCKET_BYTES, least_pool, set_bucke
 use crate::plan::design::spilled_bytes;
 use crate::plan::layout::Layout;
 use crate::plan::sizes::SizedJob;
-use crate::selection::MOST_COUNTED_SIDES;
+use crate::selection::{MOST_COUNTED_SIDES, Marks};
 use crate::set::line_set::estimate_set_bytes;
 
 /// The least share of all lines that a duplicate cache must keep from being spilled to pay.
@@ -55,7 +56,8 @@ pub(in crate::plan) fn make_room(sized: &SizedJob, layout: &mut Layout) -> u64 {
     }
     other.pool.duplicate_cache_bytes = (other.rest_bytes() / 8 * 7) & !(PAGE - 1);
     other.pool.cached_line_bytes = line_bytes;
-    let each = estimate_set_bytes(1 << 20, line_bytes << 20) >> 20;
+    let kept_bytes = 8 * sized.rule().kept().words() as u64;
+    let each = estimate_set_bytes(1 << 20, (line_bytes + kept_bytes) << 20) >> 20;
     let held = other.pool.duplicate_cache_bytes as f64
         / each.max(1) as f64
         / sizes.distinct.lines.max(1) as f64;
@@ -67,11 +69,15 @@ pub(in crate::plan) fn make_room(sized: &SizedJob, layout: &mut Layout) -> u64 {
     (total as f64 * (1.0 - saved)) as u64
 }
 
-/// Returns true if a line that repeats another of its input may be dropped: the selection counts none, and the marks
-/// of the set have room for the inputs where they must be told apart.
+/// Returns true if a line that repeats another may be dropped, or counted in the set. Dropped: if the selection counts
+/// none, and the marks of the set have room for the inputs where they must be told apart. Counted: if the set alone
+/// tells what is written of a line, and each input is one side.
 fn can_drop_repeats(sized: &SizedJob) -> bool {
     let rule = sized.rule();
-    let is_countable = rule.takes_any() || sized.order.len() <= MOST_COUNTED_SIDES;
     // Where repeats of any side matter, those of the first do.
-    is_countable && !rule.needs_repeats_of(&[1])
+    if rule.needs_repeats_of(&[1]) {
+        let is_told = !rule.writes_again() && rule.marks() != Marks::Row;
+        return is_told && sized.sides.readings().len() == sized.order.len();
+    }
+    rule.takes_any() || sized.order.len() <= MOST_COUNTED_SIDES
 }

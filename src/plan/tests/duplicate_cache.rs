@@ -1,7 +1,7 @@
 //! Memory for lines that come again and again.
 
 use super::*;
-use crate::selection::MOST_COUNTED_SIDES;
+use crate::selection::{Label, MOST_COUNTED_SIDES};
 
 /// Makes an input of `count` lines, of which one in `times` is different.
 fn repeated(count: u64, times: u64) -> InputShape {
@@ -42,12 +42,21 @@ fn lines_that_repeat_often_are_known_and_the_others_are_not() {
 }
 
 #[test]
-fn no_line_is_known_where_repeats_count() {
-    for selection in [
-        Selection::union().with_all(),
-        Selection::difference().with_repeats(),
+fn lines_are_counted_in_the_cache_where_the_set_tells_what_is_written() {
+    let inputs = [repeated(400_000_000, 50); 2];
+    for (selection, is_told) in [
+        (Selection::union().with_all(), true),
+        (Selection::union().labelled(Label::Count), true),
+        (Selection::at_least(2).min_count(3), false),
+        (Selection::at_most(1).min_count(3), true),
+        (Selection::difference().with_all(), true),
+        (Selection::difference().with_repeats(), false),
+        (
+            Selection::union().labelled(Label::Count).of_records(),
+            false,
+        ),
     ] {
-        assert_eq!(known(selection, &[repeated(400_000_000, 20); 2]).0, 0);
+        assert_eq!(known(selection, &inputs).0 > 0, is_told, "{selection:?}");
     }
 }
 

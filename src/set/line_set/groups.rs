@@ -10,8 +10,7 @@ use arrayvec::ArrayVec;
 
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::memory::buffer::PAGE;
-use crate::selection::{LineState, NO_ORDINAL};
+use crate::selection::{LineState, NO_ORDINAL, Tally};
 use crate::set::line_set::{Insert, LineSet};
 use crate::sys::cpu;
 
@@ -126,33 +125,28 @@ impl LineSet {
         batch: Batch<'_>,
         indexes: impl Iterator<Item = u32>,
         side: u32,
-        mut has_room: bool,
-        mut on_new: impl FnMut(u32),
-    ) -> Result<bool> {
-        let mut found_room = true;
+        mut on_left: impl FnMut(u32),
+    ) -> Result<()> {
+        let counts = self.records.kept.tally != Tally::None;
         for group in groups(indexes) {
             let _fetched = self.fetch_candidates(batch, &group);
             for &index in &group {
                 let (hash, line) = (batch.hashes[index as usize], batch.keys[index as usize]);
                 let ordinal = batch.ordinal(index);
-                let is_known = match self.find(hash, line) {
-                    Some(record) => self.is_again(record, side, ordinal),
-                    None if has_room => {
-                        let is_full = self.insert(hash, line, side, ordinal)? == Insert::Full;
-                        // A long line may find no room where others do.
-                        if is_full && line.len() as u64 <= PAGE {
-                            (has_room, found_room) = (false, false);
-                        }
-                        false
+                let is_done = match self.find(hash, line) {
+                    Some(record) => self.is_again(record, side, ordinal) || counts,
+                    None if self.is_closed => false,
+                    None => {
+                        self.is_closed = self.insert(hash, line, side, ordinal)? == Insert::Full;
+                        counts && !self.is_closed
                     }
-                    None => false,
                 };
-                if !is_known {
-                    on_new(index);
+                if !is_done {
+                    on_left(index);
                 }
             }
         }
-        Ok(found_room)
+        Ok(())
     }
 
     /// Marks the line of a record as one of `side`, and tells whether it was that before, and came with a smaller

@@ -70,6 +70,8 @@ pub(crate) struct LineSet {
     slots: u64,
     /// Distinct lines held: the slots in use, and the records in the arena.
     lines: u64,
+    /// True if [`note_all`](LineSet::note_all) has found no room for a line, and so inserts no further one.
+    is_closed: bool,
 }
 
 /// Estimates the bytes that a set of `lines` lines with `line_bytes` bytes in all needs. The padding is taken for 4
@@ -108,6 +110,7 @@ impl LineSet {
             table: Buffer::new(budget, "set", PAGE)?,
             slots: PAGE / 8,
             lines: 0,
+            is_closed: false,
         })
     }
 

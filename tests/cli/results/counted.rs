@@ -254,6 +254,76 @@ fn l15_lines_that_come_once_are_not_spilled_where_they_must_come_again() {
 }
 
 #[test]
+fn l15_lines_that_come_again_and_again_are_counted_where_they_come_first() {
+    /// Makes 120,000 lines, each one of 20,000 from `first` on, in no order.
+    fn text(first: u64) -> Vec<u8> {
+        let mixed = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let drawn = |i: u64| mixed(mixed(i) ^ mixed(i) >> 29) >> 32;
+        let lines = (1..=120_000).map(|i| format!("{:0>170}\n", first + drawn(i) % 20_000));
+        lines.flat_map(String::into_bytes).collect()
+    }
+    let sandbox = Sandbox::new();
+    let texts = [text(0), text(10_000)];
+    sandbox.write("a", &texts[0]);
+    sandbox.write("b", &texts[1]);
+    let lines = texts.each_ref().map(|text| split(text, b'\n'));
+    let all = |counts: &[usize]| counts[0] + counts[1];
+    let counted = |counts: &[usize]| format!("{}\t", counts[0] + counts[1]);
+    let which = |counts: &[usize]| {
+        counts
+            .iter()
+            .map(|&count| u8::from(count > 0).to_string())
+            .collect::<String>()
+            + "\t"
+    };
+    let nothing = |_: &[usize]| String::new();
+    let often = |counts: &[usize]| usize::from(all(counts) >= 12);
+    let alone = |counts: &[usize]| usize::from(counts[0] == 0 || counts[1] == 0);
+    let left = |counts: &[usize]| counts[0].saturating_sub(counts[1]);
+    let selected =
+        |order, times: &dyn Fn(&[usize]) -> usize, label: &dyn Fn(&[usize]) -> String| {
+            oracle::selected(&lines, (order, false), times, label)
+        };
+    let sorted = Order::Sorted;
+    for (words, mut expected) in [
+        (
+            "union --count -j 1 -m 16M",
+            selected(sorted, &|_| 1, &counted),
+        ),
+        (
+            "union --count -j 3 -m 24M --order input",
+            selected(Order::Input, &|_| 1, &counted),
+        ),
+        (
+            "union --which --min-count 12 -j 2 -m 16M",
+            selected(sorted, &often, &which),
+        ),
+        ("union --all -j 3 -m 16M", selected(sorted, &all, &nothing)),
+        ("diff --all -j 2 -m 16M", selected(sorted, &left, &nothing)),
+        (
+            "symdiff --count -j 3 -m 16M",
+            selected(sorted, &alone, &counted),
+        ),
+    ] {
+        let printed = printed(
+            &sandbox,
+            &format!("{words} a b --strategy partition --stats ../out/s"),
+        );
+        let mut found = split(&printed, b'\n');
+        if !words.contains("--order") {
+            found.sort_unstable();
+            expected.sort_unstable();
+        }
+        assert!(found == expected, "{words}");
+        let stats = std::fs::read_to_string(sandbox.output("s")).unwrap();
+        let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+        let written = stats["temp"]["written_bytes"].as_u64().unwrap();
+        // Some of the lines found no room; the texts have 39 MiB.
+        assert!((1 << 20..16 << 20).contains(&written), "{words}: {written}");
+    }
+}
+
+#[test]
 fn l15_what_cannot_be_combined_with_counts_is_refused_with_advice() {
     let sandbox = Sandbox::with(b"a\n", b"b\n");
     for (arguments, parts) in [
