@@ -17,8 +17,8 @@
 //!
 //! *Invariants:* a line is dropped only if the very same bytes were spilled before as a line of the same input (or of
 //! any, where that is the same). Where it has an ordinal, a smaller one was spilled, too: of this input or of another,
-//! because only the smallest of all counts. No line leaves the set, and a shard that was full takes none: so where lines
-//! are counted, all occurrences of a line are in the set, or all are in its bucket.
+//! because only the smallest of all counts. No line leaves the set, and a shard that was full takes none: so where
+//! lines are counted, all occurrences of a line are in the set, or all are in its bucket.
 //!
 //! *Cost:* one look into a set for each line, a cache miss or two; the memory that the plan gives it.
 //!

@@ -102,12 +102,12 @@ impl ShardedSet {
         most.saturating_sub(5 * (most * shards).isqrt())
     }
 
-    /// Inserts the lines of a batch at `indexes` that are missing, and marks the others as lines of `side`. A shard that
-    /// had no room for a line takes no further one. Calls `on_left`, in any order, for each line that the caller still
-    /// has to deal with. Any thread may call it, with a `scatter` of its own.
+    /// Inserts the lines of a batch at `indexes` that are missing, and marks the others as lines of `side`. A shard
+    /// that had no room for a line takes no further one. Calls `on_left`, in any order, for each line that the caller
+    /// still has to deal with. Any thread may call it, with a `scatter` of its own.
     ///
-    /// - Where the set counts occurrences, these are the lines that it does not hold. As no shard takes lines again, all
-    ///   occurrences of a line are in the set, or all are left.
+    /// - Where the set counts occurrences, these are the lines that it does not hold. As no shard takes lines again,
+    ///   all occurrences of a line are in the set, or all are left.
     /// - Where it does not, they are those that the set did not have before as a line of that side, or has from later
     ///   ordinals alone.
     ///
@@ -174,8 +174,8 @@ impl ShardedSet {
         Ok(())
     }
 
-    /// Calls `visit` with every line of the shards that `next` names, below [`SHARDS`], and what was kept of it, until it
-    /// fails. A shard stays locked while it is visited.
+    /// Calls `visit` with every line of the shards that `next` names, below [`SHARDS`], and what was kept of it, until
+    /// it fails. A shard stays locked while it is visited.
     ///
     /// # Errors
     /// What `visit` reports.

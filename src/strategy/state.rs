@@ -289,8 +289,9 @@ impl<'a> StepState<'a> {
         Ok(())
     }
 
-    /// Joins all stores, when the lines of the duplicate cache are written. All memory is free by now but for the blocks that they hold: the join divides what there is,
-    /// and a filter that is still there would give no error, only a smaller join.
+    /// Joins all stores, when the lines of the duplicate cache are written. All memory is free by now but for the
+    /// blocks that they hold: the join divides what there is, and a filter that is still there would give no error,
+    /// only a smaller join.
     fn join(&mut self, run: &Run<'_>, is_distinct: bool, out: &Collector<'_>) -> Result<()> {
         if let Some(cache) = self.cache.take() {
             cache.write(run, out)?;

@@ -4,8 +4,8 @@
 //! that saves a quarter of what would be spilled.
 //!
 //! *Formulas.* With r the share of lines that repeat another line of their input, and k the share of the different
-//! lines that the memory holds, r k of all lines are not spilled: each of the lines that are known is spilled once, unless
-//! occurrences are counted.
+//! lines that the memory holds, r k of all lines are not spilled: each of the lines that are known is spilled once,
+//! unless occurrences are counted.
 //!
 //! ```text
 //!  partition:    scan │ blocks: 6/10 less scan │ free for the join                │
