@@ -103,8 +103,8 @@
 //! program has in memory or reads itself), or a [`Producer`] (what commands write). Compressed files are decoded.
 //!
 //! A [`Sink`] takes the lines of a result, such as a closure or an [`OutputFile`], which is put in place as a whole or
-//! not at all, or goes to a command ([`Consumer`]). [`Results`] is an iterator over them, and [`collect()`] returns all
-//! of them:
+//! not at all, or goes to a command ([`Consumer`]), and an [`OutputDirectory`] with a file for each file of the inputs.
+//! [`Results`] is an iterator over them, and [`collect()`] returns all of them:
 //!
 //! ```
 //! use outset::{Options, Reader, Selection, Source, collect};
@@ -324,8 +324,8 @@ pub use notice::{Foreign, Notice};
 pub use observer::Observer;
 pub use options::{KeyType, Options};
 pub use output::{
-    Codec, Compression, CompressorPlan, Consumer, CountSink, OutputFile, OutputWriter, Sink,
-    WriteSink,
+    Codec, Compressing, Compression, CompressorPlan, Consumer, CountSink, OutputDirectory,
+    OutputFile, OutputWriter, Sink, WriteSink,
 };
 pub use overlaps::{Combination, Overlaps, overlaps};
 pub use plan::Strategy;

@@ -199,6 +199,7 @@ mod tests {
                     ordinal: first_ordinal(2),
                     cell: u64::MAX,
                     next: 0,
+                    mask: 0,
                 };
                 let lines = text[start..end].split_inclusive(|&byte| byte == b'\n');
                 let lines = lines.map(|line| line.strip_suffix(b"\n").unwrap_or(line));

@@ -16,6 +16,9 @@
 //!  work-N ─ push ─▶ Outbox ─▶ KeptLines: a bit          a last pass asks it about each line ─▶ Collector ─▶ Sink
 //! ```
 //!
+//! A sink may ask for an answer divided by the files that its lines come from: the collector, which gets the lines in
+//! order then, tells it when the next file begins ([`files`]).
+//!
 //! *Invariants.*
 //! - A sink is called by one thread at a time, once for each line of the result. The thread may be another one each
 //!   time.
@@ -27,6 +30,7 @@
 //! because its lines come from many threads and live in buffers that are reused. For an order: [`sorter`].
 
 pub(crate) mod entry;
+mod files;
 mod kept;
 mod merge;
 mod outbox;
@@ -40,6 +44,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub(crate) use self::files::AnswerFiles;
 pub(crate) use self::kept::{KEPT_LINES, KeptLines};
 pub(crate) use self::outbox::Outbox;
 pub(crate) use self::rules::SorterRules;
@@ -61,6 +66,8 @@ pub(crate) struct Collector<'s> {
     holding: Holding<'s>,
     /// True if records begin with the number of a row and a tab, and that number alone is the answer.
     numbers_rows: bool,
+    /// True if the sink is told of the files that the lines come from.
+    is_divided: bool,
     /// Lines that outboxes have taken, whether they have reached the sink or wait to be put in order.
     found: AtomicU64,
 }
@@ -80,6 +87,8 @@ struct CollectorState<'s> {
     sink: &'s mut dyn Sink,
     /// Lines and bytes that the sink has accepted; each line counts one byte more, for its terminator.
     written: OutputStats,
+    /// The files that the lines come from, if the sink is told of them.
+    files: Option<AnswerFiles>,
     /// True after the first error of the sink: it is not called again.
     has_failed: bool,
 }
@@ -89,9 +98,11 @@ impl<'s> Collector<'s> {
     pub(crate) fn new(sink: &'s mut dyn Sink) -> Self {
         Self {
             terminator: sink.terminator(),
+            is_divided: sink.divides_by_file(),
             shared: Arc::new(Mutex::new(CollectorState {
                 sink,
                 written: OutputStats::default(),
+                files: None,
                 has_failed: false,
             })),
             holding: Holding::Nothing,
@@ -115,6 +126,7 @@ impl<'s> Collector<'s> {
             shared: Arc::clone(&self.shared),
             holding,
             numbers_rows: self.numbers_rows,
+            is_divided: self.is_divided,
             found: AtomicU64::new(0),
         }
     }
@@ -151,6 +163,35 @@ impl<'s> Collector<'s> {
             return record;
         }
         memchr::memchr(b'\t', record).map_or(record, |tab| &record[..tab])
+    }
+
+    /// Returns true if the sink is told of the files that the lines come from.
+    pub(crate) fn is_divided(&self) -> bool {
+        self.is_divided
+    }
+
+    /// Divides the lines that are to come by `files`.
+    pub(crate) fn divide_by(&self, files: AnswerFiles) {
+        self.shared.lock().files = Some(files);
+    }
+
+    /// Tells the sink of all files that begin at `place` or before, a line of the answer that comes next, and that it
+    /// was not told of yet; all files for [`u64::MAX`]. Returns where the next file begins, or [`u64::MAX`].
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub(crate) fn turn_to(&self, place: u64) -> Result<u64> {
+        let mut shared = self.shared.lock();
+        loop {
+            let Some(files) = &mut shared.files else {
+                return Ok(u64::MAX);
+            };
+            let next = files.next_start();
+            let Some(path) = files.take_next_if(next <= place) else {
+                return Ok(next);
+            };
+            shared.pass_on(0, 0, |sink| sink.file(&path))?;
+        }
     }
 
     /// Returns true if the lines of this collector are sorted, so that [`Collector::finish`] has work to do.
@@ -208,12 +249,18 @@ impl<'s> Collector<'s> {
             return Ok(());
         };
         let mut out = Outbox::new(&self);
+        let mut next_file = self.turn_to(0)?;
         sorter.merge(budget, &|bytes| advance(bytes, 0), |entry| {
+            if entry.place >= next_file {
+                out.flush()?;
+                next_file = self.turn_to(entry.place)?;
+            }
             out.push_found(entry)?;
             advance(entry.line_bytes(), entry.times);
             Ok(())
         })?;
-        out.flush()
+        out.flush()?;
+        self.turn_to(u64::MAX).map(drop)
     }
 }
 

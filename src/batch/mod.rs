@@ -334,6 +334,7 @@ mod tests {
             assert_eq!(batches(&behind, Ordinals::Behind), expected(&third));
             let start = lines.first().map_or(0, |line| line.as_ptr() as usize);
             let by_address = Ordinals::ByAddress {
+                mask: 0,
                 address: start,
                 ordinal: 7,
             };

@@ -20,6 +20,8 @@ pub(crate) enum Ordinals {
         /// The address of a byte in memory, and its ordinal.
         address: usize,
         ordinal: u64,
+        /// The bits that are turned over in each, as [`keep_mask`](crate::selection::keep_mask) says.
+        mask: u64,
     },
     /// From the number of the line in the cell where it begins.
     ByCell {
@@ -31,6 +33,8 @@ pub(crate) enum Ordinals {
         cell: u64,
         /// The number of the next line there.
         next: u64,
+        /// The bits that are turned over in each.
+        mask: u64,
     },
     /// Each line has its ordinal after it.
     Behind,
@@ -41,13 +45,17 @@ impl Ordinals {
     pub(super) fn take(&mut self, lines: &mut [&[u8]], ordinals: &mut Vec<u64>) {
         match self {
             Self::None => {}
-            Self::ByAddress { address, ordinal } => {
+            Self::ByAddress {
+                address,
+                ordinal,
+                mask,
+            } => {
                 let distance =
                     |line: &&[u8]| (line.as_ptr() as usize).wrapping_sub(*address) as u64;
                 ordinals.extend(
                     lines
                         .iter()
-                        .map(|line| ordinal.wrapping_add(distance(line))),
+                        .map(|line| ordinal.wrapping_add(distance(line)) ^ *mask),
                 );
             }
             Self::ByCell {
@@ -55,6 +63,7 @@ impl Ordinals {
                 ordinal,
                 cell,
                 next,
+                mask,
             } => ordinals.extend(lines.iter().map(|line| {
                 let start = (line.as_ptr() as usize).wrapping_sub(*address) as u64;
                 if start / CELL_BYTES != *cell {
@@ -63,7 +72,7 @@ impl Ordinals {
                 let goes_on = (start + line.len() as u64) / CELL_BYTES != *cell;
                 let number = if goes_on { LAST_OF_CELL } else { *next };
                 *next += 1;
-                *ordinal + *cell * CELL_BYTES + number
+                (*ordinal + *cell * CELL_BYTES + number) ^ *mask
             })),
             Self::Behind => {
                 for line in lines {

@@ -67,6 +67,7 @@ const RARE: &[&str] = &[
     "files_from",
     "temp_dir",
     "which",
+    "keep",
     "line_bytes",
     "machines",
     "tasks",

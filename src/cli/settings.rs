@@ -62,6 +62,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("Label::Count", "--count"),
     ("Label::Sides", "--which"),
     ("with_duplicates", "--duplicates"),
+    ("divides_by_file", "--out-dir"),
     ("Listing", "--files-from"),
     ("sides", "--sides"),
     ("Files", "--side"),

@@ -58,6 +58,9 @@ impl<'a> Engine<'a> {
         };
         let mut job = try_set(self.survey(&inputs)?);
         let mut header = self.header(&inputs, job.sides.len())?;
+        if self.out.is_divided() {
+            self.check_division(&inputs, job.sides.len())?;
+        }
         let mut spool_phases = Vec::new();
         let is_unknown =
             self.filters.stored.is_none() && inputs.iter().all(|input| !input.is_file());
@@ -151,6 +154,43 @@ impl<'a> Engine<'a> {
         Ok(Some(header))
     }
 
+    /// Checks that an answer that is divided by files has files to be divided by.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where the answer is not in their order, has labels, or comes from something else.
+    fn check_division(&self, inputs: &[Input], sides: usize) -> Result<()> {
+        let refuse = |what: String, advice| Err(Error::usage(what, advice));
+        let rule = Rule::new(self.selection, sides)?;
+        if !rule.writes_lines_as_they_stand() {
+            return refuse(
+                "`divides_by_file`: the lines of a file are written as they stand there".into(),
+                "choose `Order::Input`, and leave out labels and `with_all`",
+            );
+        }
+        for input in inputs {
+            let mut numbers = input.sides().iter();
+            if !numbers.any(|&number| rule.keeps_ordinals_of(number)) {
+                continue;
+            }
+            let name = input.name().display();
+            let Some(parts) = input.parts() else {
+                return refuse(
+                    format!(
+                        "{name}: is not a file, so that `divides_by_file` has no name for its lines"
+                    ),
+                    "copy it to a file first",
+                );
+            };
+            if parts.tables().next().is_some() {
+                return refuse(
+                    format!("{name}: is Parquet, which `divides_by_file` cannot write"),
+                    "write its rows to one Parquet file",
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// Samples the inputs.
     fn survey(&self, inputs: &[Input]) -> Result<Job> {
         if self.compares_lines {
@@ -174,7 +214,7 @@ impl<'a> Engine<'a> {
         for input in inputs.iter_mut() {
             let mut numbers = input.sides().iter().copied();
             let first = numbers.find(|&number| rule.keeps_ordinals_of(number));
-            input.set_first_ordinal(first.map(first_ordinal));
+            input.set_first_ordinal(first.map(first_ordinal), rule.ordinal_mask());
             let mut numbers = input.sides().iter();
             if numbers.any(|&number| rule.keeps_records_of(number)) {
                 input.keep_records()?;

@@ -76,6 +76,8 @@ struct Identity {
     sides: Vec<u32>,
     /// The ordinal of its first byte, where the order of its lines is kept.
     first_ordinal: Option<u64>,
+    /// The bits that are turned over in each ordinal.
+    ordinal_mask: u64,
 }
 
 impl Input {
@@ -182,9 +184,16 @@ impl Input {
         &self.identity.sides
     }
 
-    /// Lets its lines have ordinals that begin with this one; `None` for lines whose order does not matter.
-    pub(crate) fn set_first_ordinal(&mut self, first_ordinal: Option<u64>) {
+    /// Lets its lines have ordinals that begin with this one, with the bits of `mask` turned over; `None` for lines
+    /// whose order does not matter.
+    pub(crate) fn set_first_ordinal(&mut self, first_ordinal: Option<u64>, mask: u64) {
         self.identity.first_ordinal = first_ordinal;
+        self.identity.ordinal_mask = mask;
+    }
+
+    /// Returns the bits that are turned over in each of its ordinals.
+    pub(crate) fn ordinal_mask(&self) -> u64 {
+        self.identity.ordinal_mask
     }
 
     /// Returns the ordinal of its first byte, where the order of its lines is kept.

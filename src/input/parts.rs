@@ -25,6 +25,7 @@ use crate::decode::parquet::Table;
 use crate::decode::request::Opening;
 use crate::error::{Error, Result};
 use crate::record::{Columns, Syntax};
+use crate::selection::MOST_ORDERED_BYTES;
 use crate::sys::file_id::FileId;
 
 /// The knowledge of one file since it was checked.
@@ -33,6 +34,8 @@ pub(crate) struct Part {
     pub(crate) state: FileState,
     /// Its start in the side: the bytes of the parts before it.
     pub(crate) start: u64,
+    /// The same in lines as they were read, decoded: known once its first was; [`u64::MAX`] before that.
+    start_read: AtomicU64,
     /// True if most of it was in the page cache. Asked before anything else was read of it.
     pub(crate) is_warm: bool,
     /// The format in which it has lines.
@@ -45,9 +48,11 @@ pub(crate) fn bytes_to_list(path_bytes: u64) -> u64 {
     // An allocation has 32 bytes at least, in steps of 16, of which 8 are not its own.
     let path = (path_bytes + 8).next_multiple_of(16).max(32) + size_of::<PathBuf>() as u64;
     let columns = size_of::<Arc<Columns>>() as u64;
+    // Where an answer is divided by files, each has a start.
+    let start = size_of::<u64>() as u64;
     // The command compares it with its outputs, and opening compares the sides.
     let ids = (size_of::<Option<FileId>>() + size_of::<FileId>()) as u64;
-    path + size_of::<Part>() as u64 + ids + columns
+    path + size_of::<Part>() as u64 + ids + columns + start
 }
 
 /// The regular files of an input: can be read by position, any number of times.
@@ -99,6 +104,7 @@ impl Parts {
         let part = Part {
             state: FileState::of(metadata),
             start: 0,
+            start_read: AtomicU64::new(u64::MAX),
             is_warm,
             format,
         };
@@ -192,6 +198,31 @@ impl Parts {
     /// Returns all parts.
     pub(crate) fn all(&self) -> &[Part] {
         &self.all
+    }
+
+    /// Returns the path of each.
+    pub(crate) fn paths(&self) -> &Arc<Vec<PathBuf>> {
+        &self.paths
+    }
+
+    /// Notes where the lines of a part begin in the side, when the first of them is read in order.
+    pub(crate) fn note_start(&self, part: usize, start: u64) {
+        self.all[part].start_read.store(start, Ordering::Relaxed);
+    }
+
+    /// Returns where the lines of each part begin in the side, once they were read in order; a part without lines
+    /// begins where the next one does.
+    pub(crate) fn starts_read(&self) -> Vec<u64> {
+        let read = |part: &Part| part.start_read.load(Ordering::Relaxed);
+        let mut starts: Vec<u64> = self.all.iter().map(read).collect();
+        let mut next = MOST_ORDERED_BYTES - 1;
+        for start in starts.iter_mut().rev() {
+            if *start == u64::MAX {
+                *start = next;
+            }
+            next = *start;
+        }
+        starts
     }
 
     /// Returns the note of the bytes that were passed over at the end of one.
@@ -297,6 +328,7 @@ fn check(path: &Path, number: u32, opening: Opening<'_>) -> Result<Part> {
     Ok(Part {
         state,
         start: 0,
+        start_read: AtomicU64::new(u64::MAX),
         is_warm,
         format,
     })

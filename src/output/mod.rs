@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the [`Sink`] that a caller gives, and the file of a command. [`OutputFile`] is the file that is put in
 //! place as a whole or not at all, or the input of another program ([`Consumer`]); [`OutputWriter`] writes it on
-//! threads of its own, compressed if that is wanted.
+//! threads of its own, compressed if that is wanted. [`OutputDirectory`] has a file for each file of the inputs.
 //!
 //! *Invariants:* a sink is called by one thread at a time, once for each line of the result.
 //!
@@ -10,6 +10,7 @@
 
 mod compressed;
 mod consumer;
+mod directory;
 mod file;
 mod target;
 mod threads;
@@ -17,11 +18,13 @@ mod unnamed_file;
 mod writer;
 
 use std::io::{self, Write};
+use std::path::Path;
 
 pub(crate) use self::compressed::compressors_bytes;
 pub use self::compressed::{Codec, Compression, CompressorPlan};
 use self::consumer::CommandFailure;
 pub use self::consumer::Consumer;
+pub use self::directory::{Compressing, OutputDirectory};
 pub use self::file::OutputFile;
 pub(crate) use self::file::is_appended_to;
 pub use self::writer::OutputWriter;
@@ -53,6 +56,24 @@ pub trait Sink: Send {
     /// As [`Sink::line`].
     fn header(&mut self, _header: &[u8]) -> io::Result<()> {
         Ok(())
+    }
+
+    /// Takes the path of a file of an input: the lines from here to the next call come from it. Called where
+    /// [`Sink::divides_by_file`], before the first line, and once for each file whose lines may be written, also where
+    /// none is. A file of which lines are compared, but never written, as the second of a difference, is not among
+    /// them.
+    ///
+    /// # Errors
+    /// As [`Sink::line`].
+    fn file(&mut self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Returns true if it is to be told which file each line comes from, by [`Sink::file`]. Lines then come in
+    /// [`Order::Input`](crate::Order), without labels, and the inputs whose lines are written must be files. Asked
+    /// once, at the start of a run.
+    fn divides_by_file(&self) -> bool {
+        false
     }
 
     /// Takes lines that lie one after the other in `block`, each followed by [`Sink::terminator`]. `ends` says

@@ -67,6 +67,15 @@ pub(crate) trait Destination: Send {
     /// Those of the output.
     fn write_line(&mut self, line: &[u8]) -> Result<()>;
 
+    /// Hears where the chunk begins that what comes next is about: the ordinal of its first byte, if the input has
+    /// ordinals.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn begin(&mut self, _ordinal: u64) -> Result<()> {
+        Ok(())
+    }
+
     /// Hands what was written to the system.
     ///
     /// # Errors
@@ -177,6 +186,8 @@ pub(crate) struct ChunkOutput<'a, 'w> {
     failure: &'a FirstFailure,
     /// The chunk's number, and so its ticket.
     number: u64,
+    /// The ordinal of its first byte, if the input has ordinals.
+    ordinal: u64,
     /// The text that is not written yet. Its capacity is that of a chunk, and it never grows beyond it: the worker
     /// writes when it is full.
     text: &'a mut Vec<u8>,
@@ -184,7 +195,7 @@ pub(crate) struct ChunkOutput<'a, 'w> {
     ends: &'a mut Vec<usize>,
 }
 
-impl ChunkOutput<'_, '_> {
+impl<'w> ChunkOutput<'_, 'w> {
     /// Adds to what is written about the chunk.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<()> {
         if self.text.len() + bytes.len() > self.text.capacity() {
@@ -192,8 +203,7 @@ impl ChunkOutput<'_, '_> {
         }
         // What does not fit goes on as it is, without a copy.
         if bytes.len() > self.text.capacity() {
-            let mut state = self.output.at_ticket(self.number, self.failure)?;
-            return state.destination.write(bytes, &[]);
+            return self.at_ticket()?.destination.write(bytes, &[]);
         }
         self.text.extend_from_slice(bytes);
         Ok(())
@@ -207,8 +217,7 @@ impl ChunkOutput<'_, '_> {
             self.write()?;
         }
         if bytes > self.text.capacity() {
-            let mut state = self.output.at_ticket(self.number, self.failure)?;
-            return state.destination.write_line(line);
+            return self.at_ticket()?.destination.write_line(line);
         }
         self.text.extend_from_slice(line);
         self.ends.push(self.text.len());
@@ -216,9 +225,16 @@ impl ChunkOutput<'_, '_> {
         Ok(())
     }
 
+    /// Waits for the chunk's ticket.
+    fn at_ticket(&self) -> Result<MutexGuard<'_, OutputState<'w>>> {
+        let mut state = self.output.at_ticket(self.number, self.failure)?;
+        state.destination.begin(self.ordinal)?;
+        Ok(state)
+    }
+
     /// Waits for the chunk's ticket and writes the text.
     fn write(&mut self) -> Result<()> {
-        let mut state = self.output.at_ticket(self.number, self.failure)?;
+        let mut state = self.at_ticket()?;
         let written = state.destination.write(self.text, self.ends);
         drop(state);
         self.text.clear();
@@ -314,6 +330,7 @@ fn work(
     let mut text = Vec::with_capacity(bytes);
     let mut ends = Vec::with_capacity(bytes / BYTES_OF_A_LINE);
     let mut scratch = Scratch::default();
+    let first_ordinal = state.input.first_ordinal().unwrap_or(0);
     state.failure.check()?;
     while let Some((number, cut)) = reading.next(buffer)? {
         found_work();
@@ -321,6 +338,7 @@ fn work(
             output,
             failure: state.failure,
             number,
+            ordinal: first_ordinal + cut.position(),
             text: &mut text,
             ends: &mut ends,
         };

@@ -28,10 +28,12 @@ pub(crate) fn rewrite(run: &Run<'_>, inputs: &[&Input], out: &Collector<'_>) -> 
         let phase = run.input_phase("write", input);
         scan_in_order(run, &phase, input, &output, || Rewriter {
             kept,
+            mask: input.ordinal_mask(),
             terminator: out.terminator(),
             written: &written,
         })?;
     }
+    out.turn_to(u64::MAX)?;
     let written = written.into_inner();
     match inputs.last() {
         Some(last) if written != out.found() => Err(Error::InputChanged {
@@ -56,11 +58,17 @@ impl Destination for Answer<'_, '_> {
     fn write_line(&mut self, line: &[u8]) -> Result<()> {
         self.0.pass_line(line)
     }
+
+    fn begin(&mut self, ordinal: u64) -> Result<()> {
+        self.0.turn_to(ordinal).map(drop)
+    }
 }
 
 /// A worker that writes the lines that were kept.
 struct Rewriter<'a> {
     kept: &'a KeptLines,
+    /// The bits that are turned over in the ordinals of lines, and not in those that were kept.
+    mask: u64,
     terminator: u8,
     /// Lines that all workers have written.
     written: &'a AtomicU64,
@@ -72,7 +80,7 @@ impl OrderedWorker for Rewriter<'_> {
     fn work(&mut self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()> {
         let mut written = 0;
         for (line, &ordinal) in batch.lines.iter().zip(batch.ordinals) {
-            if self.kept.contains(ordinal) {
+            if self.kept.contains(ordinal ^ self.mask) {
                 output.push_line(line, self.terminator)?;
                 written += 1;
             }

@@ -100,7 +100,7 @@ pub(super) struct ScanState<'a> {
     /// The phase whose progress is counted, chunk by chunk.
     phase: &'a Phase<'a>,
     /// The input that is read; its name stands in messages.
-    input: &'a Input,
+    pub(super) input: &'a Input,
     /// Lines of complete chunks.
     lines: AtomicU64,
     /// Bytes of complete chunks, terminators included: at the end the size of the file, or something is wrong.
@@ -206,6 +206,7 @@ impl<'a> ScanState<'a> {
             return Ok(Ordinals::ByAddress {
                 address: bytes.as_ptr() as usize,
                 ordinal: first + chunk.position(),
+                mask: self.input.ordinal_mask(),
             });
         };
         let in_file = chunk.offset - parts.range(chunk.part).start;
@@ -224,6 +225,7 @@ impl<'a> ScanState<'a> {
             ordinal,
             cell: u64::MAX,
             next: 0,
+            mask: self.input.ordinal_mask(),
         })
     }
 
@@ -331,6 +333,9 @@ impl<'a> ScanState<'a> {
         let bytes = chunk.bytes();
         if chunk.is_first_of_file() {
             self.look_at_front(chunk);
+            if let Some(parts) = self.input.parts() {
+                parts.note_start(chunk.part, chunk.position());
+            }
         }
         let keying = self.input.keying();
         let front = keying.map_or(0, |keying| self.pass_over_front(keying, chunk));

@@ -92,6 +92,19 @@ pub(crate) struct Cut {
     pub(crate) long_line: Option<Chunk>,
 }
 
+impl Cut {
+    /// Returns the start of its first line in the side, as [`Chunk::position`]; 0 if it has none.
+    pub(crate) fn position(&self) -> u64 {
+        let pooled = match &self.pooled {
+            Pooled::Lines(chunk) => Some(chunk),
+            Pooled::Spare(_) => None,
+        };
+        pooled
+            .or(self.long_line.as_ref())
+            .map_or(0, Chunk::position)
+    }
+}
+
 /// A pooled buffer after reading into it.
 #[derive(Debug)]
 pub(crate) enum Pooled {

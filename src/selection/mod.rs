@@ -42,7 +42,8 @@ use occurrence_counts::OccurrenceCounts;
 use one_combination::OneCombination;
 pub use order::Order;
 pub(crate) use order::{
-    CELL_BYTES, LAST_OF_CELL, MOST_ORDERED_BYTES, NO_ORDINAL, first_ordinal, side_and_offset,
+    CELL_BYTES, LAST_OF_CELL, MOST_ORDERED_BYTES, NO_ORDINAL, first_ordinal, keep_mask,
+    side_and_offset,
 };
 pub(crate) use rule::Rule;
 pub(crate) use sides::{SideReading, Sides};
@@ -73,6 +74,9 @@ pub struct Selection {
     pub(crate) in_first: bool,
     /// The occurrences of a line that are written.
     pub(crate) occurrences: Occurrences,
+    /// True if of the occurrences of a line the last one counts, where one of them is written or has the line's place.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) keeps_last: bool,
     /// True if lines are records, which are written where their keys are selected.
     pub(crate) records: bool,
     /// The label that stands before each line.
@@ -121,6 +125,7 @@ impl Selection {
             occurrence_counts: OccurrenceCounts::ANY,
             in_first: false,
             occurrences: Occurrences::Once,
+            keeps_last: false,
             records: false,
             label: Label::None,
             label_form: LabelForm {
@@ -263,6 +268,25 @@ impl Selection {
     pub const fn of_records(self) -> Self {
         Self {
             records: true,
+            ..self
+        }
+    }
+
+    /// Keeps the last occurrence of each line, not the first: of records with the same key the last one is written, and
+    /// in [`Order::Input`] a line has the place of its last occurrence.
+    ///
+    /// ```
+    /// use outset::{Options, Order, Reader, Selection, Source, collect};
+    ///
+    /// let log = Source::from(Reader::new("log", &b"a\nb\na\nc\n"[..]));
+    /// let last = Selection::union().keeping_last().ordered(Order::Input);
+    /// assert_eq!(collect(&[log], last, &Options::default())?, [b"b", b"a", b"c"]);
+    /// # Ok::<(), outset::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn keeping_last(self) -> Self {
+        Self {
+            keeps_last: true,
             ..self
         }
     }

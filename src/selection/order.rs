@@ -57,6 +57,12 @@ const OFFSET_BITS: u32 = 48;
 /// The ordinal of a line whose position is not known, or does not matter: after all others.
 pub(crate) const NO_ORDINAL: u64 = u64::MAX;
 
+/// Returns the bits that are turned over in ordinals, so that the smallest, which is kept of each line, is that of the
+/// occurrence to keep: none for the first, all for the last.
+pub(crate) fn keep_mask(keeps_last: bool) -> u64 {
+    if keeps_last { u64::MAX } else { 0 }
+}
+
 /// Returns the ordinal of the first byte of a side (from 1).
 pub(crate) fn first_ordinal(side: u32) -> u64 {
     u64::from(side) << OFFSET_BITS

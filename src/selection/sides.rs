@@ -3,7 +3,9 @@
 //! *Owns:* [`Sides`], a rule with the inputs that it is about. *Invariants:* all readings of one side come one
 //! after the other; where the first side counts by itself, it has the first reading.
 
-use crate::selection::{LineState, NO_ORDINAL, Order, Rule};
+#[cfg(test)]
+use crate::selection::Order;
+use crate::selection::{LineState, NO_ORDINAL, Rule};
 
 /// A rule, and the inputs in the order of the work as its sides.
 #[derive(Debug, Clone)]
@@ -27,7 +29,7 @@ impl Sides {
     pub(crate) fn new(rule: Rule, mut readings: Vec<SideReading>) -> Self {
         if rule.finds_common() {
             let last = readings.iter().map(|reading| reading.input).max();
-            return Self::common(last.map_or(0, |last| last + 1), rule.order());
+            return Self::common_as(&rule, last.map_or(0, |last| last + 1));
         }
         if rule.in_first() {
             readings.sort_by_key(|reading| reading.number);
@@ -38,13 +40,19 @@ impl Sides {
     }
 
     /// Makes the sides of an intersection of `inputs` inputs, each of which is one side, in `order`.
+    #[cfg(test)]
     pub(crate) fn common(inputs: usize, order: Order) -> Self {
+        Self::common_as(&Rule::common(inputs, order), inputs)
+    }
+
+    /// Works as [`Sides::common`], with the order and the places of another rule.
+    pub(crate) fn common_as(rule: &Rule, inputs: usize) -> Self {
         let reading = |input| SideReading {
             input,
             number: input as u32 + 1,
         };
         Self {
-            rule: Rule::common(inputs, order),
+            rule: rule.common_as_here(inputs),
             readings: (0..inputs).map(reading).collect(),
         }
     }

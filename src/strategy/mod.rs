@@ -32,7 +32,7 @@ mod slots;
 mod state;
 mod survivor_filter;
 
-use crate::answer::Collector;
+use crate::answer::{AnswerFiles, Collector};
 use crate::error::Result;
 use crate::input::Input;
 use crate::pass::rewrite::rewrite;
@@ -80,6 +80,9 @@ pub(crate) fn execute(
     drop(tail);
     state.note_statistics(run, &out);
     drop(state);
+    if out.is_divided() {
+        out.divide_by(AnswerFiles::of(inputs));
+    }
     if !out.is_sorting() {
         return rewrite(run, &plan.inputs_again(inputs), &out);
     }

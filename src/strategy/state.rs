@@ -305,7 +305,7 @@ impl<'a> StepState<'a> {
             assert_eq!(run.held_bytes(), run.bookkeeping_bytes() + held);
         }
         if is_distinct {
-            join(run, stores, &Sides::common(1, sides.rule().order()), out)
+            join(run, stores, &Sides::common_as(sides.rule(), 1), out)
         } else {
             join(run, stores, sides, out)
         }

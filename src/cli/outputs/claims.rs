@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 use outset::{CompressorPlan, Consumer, Destination, Error, FileId, Files, Result, Source};
 use rustix::fs::{FileType, fstat, stat};
 
+use super::directory::DirectoryClaim;
+
 /// Standard input or output, as the command line names it.
 const STREAM: &str = "-";
 /// The words for the filter that a command changes, where an option would stand.
@@ -32,6 +34,8 @@ pub(crate) struct Claims {
     outputs: Vec<Output>,
     /// `-` is standard output, and standard error for statistics.
     pub(super) result: Option<PathBuf>,
+    /// The directory that takes the result, in the place of one file.
+    pub(super) directory: Option<DirectoryClaim>,
     /// The command that takes the result, whose name is then no file.
     pub(super) consumer: Option<Consumer>,
     pub(super) duplicates: Option<PathBuf>,
@@ -90,6 +94,16 @@ impl Claims {
         let path = path.unwrap_or(Path::new(STREAM));
         self.result = Some(path.to_owned());
         self.write(Some(path), option)
+    }
+
+    /// Claims the directory at `path` for the result: for the files of `sources`, which were named as `given`.
+    pub(crate) fn send_to_directory(
+        &mut self,
+        path: &Path,
+        given: Vec<PathBuf>,
+        sources: &[Source],
+    ) {
+        self.directory = Some(DirectoryClaim::new(path, given, sources));
     }
 
     /// Claims the file for what the result drops, if it is wanted.

@@ -13,6 +13,7 @@
 //! leaves what was there before. Dropped earlier, the outputs leave nothing behind.
 
 mod claims;
+mod directory;
 mod files;
 mod names;
 mod via;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use outset::filter::{Filter, FilterTarget};
-use outset::{Error, Interrupt, Observer, Options, Result};
+use outset::{Error, Interrupt, Observer, Options, OutputDirectory, Result};
 use serde::Serialize;
 
 pub(crate) use self::claims::Claims;
@@ -36,6 +37,7 @@ use super::report::Page;
 /// The open outputs of a command.
 pub(crate) struct Outputs {
     result: Option<ResultFile>,
+    directory: Option<OutputDirectory>,
     duplicates: Option<ResultFile>,
     filter: Option<FilterTarget>,
     stats: StatsFile,
@@ -67,8 +69,10 @@ impl Claims {
             Some(consumer) => Some(ResultFile::consumed(&consumer, of_result, interrupt)?),
             None => file(self.result, of_result)?,
         };
+        let directory = self.directory.map(|claim| claim.open(interrupt));
         Ok(Outputs {
             result,
+            directory: directory.transpose()?,
             duplicates,
             filter,
             stats,
@@ -96,6 +100,11 @@ impl Outputs {
     /// Returns the result, if it was claimed.
     pub(crate) fn result(&self) -> Option<&ResultFile> {
         self.result.as_ref()
+    }
+
+    /// Returns the directory that takes the result, if it was claimed.
+    pub(crate) fn directory(&mut self) -> &mut Option<OutputDirectory> {
+        &mut self.directory
     }
 
     /// Returns the result of a command that always claims it.
@@ -153,6 +162,7 @@ impl Outputs {
     /// fails.
     pub(crate) fn put_in_place_with_label(self, label: impl FnOnce()) -> Result<()> {
         self.result.map_or(Ok(()), ResultFile::put_in_place)?;
+        self.directory.map_or(Ok(()), OutputDirectory::finish)?;
         label();
         self.duplicates.map_or(Ok(()), ResultFile::put_in_place)?;
         self.filter.map_or(Ok(()), FilterTarget::finish)?;

@@ -10,6 +10,7 @@ use clap::Args;
 use outset::{Codec, Compression, CompressorPlan, Error, Options, Result};
 
 use super::Claims;
+use super::directory::DirectoryClaim;
 use crate::cli::help::RESULT;
 use crate::cli::options::TalkArguments;
 use crate::cli::screen::warn;
@@ -121,16 +122,27 @@ impl Claims {
         self.is_stored_as_asked = asked.is_some();
         let of = |path: Option<&PathBuf>| path.map_or(Ok(None), |path| compression(path, asked));
         let (result, duplicates) = (of(self.result.as_ref())?, of(self.duplicates.as_ref())?);
-        let all: Vec<Compression> = result.into_iter().chain(duplicates).collect();
-        let plan = |compression: Compression| {
-            CompressorPlan::new(
-                compression,
-                all.len(),
-                options.threads,
-                options.memory_bytes,
-            )
+        let mut of_directory = Vec::new();
+        for file in self.directory.iter().flat_map(DirectoryClaim::files) {
+            let new = compression(file, asked)?.filter(|one| !of_directory.contains(one));
+            of_directory.extend(new);
+        }
+        let all: Vec<Compression> = [result, duplicates]
+            .into_iter()
+            .flatten()
+            .chain(of_directory)
+            .collect();
+        let (outputs, threads, memory_bytes) = (all.len(), options.threads, options.memory_bytes);
+        let plan = move |compression: Compression| {
+            CompressorPlan::new(compression, outputs, threads, memory_bytes)
         };
         self.compressing = [result.map(plan), duplicates.map(plan)];
+        if let Some(directory) = &mut self.directory {
+            // Names that no file can have were refused just now.
+            directory.compress_by(Box::new(move |name| {
+                compression(name, asked).ok().flatten().map(plan)
+            }));
+        }
         options.compressions = all;
         Ok(())
     }

@@ -118,7 +118,8 @@ impl PlanArguments {
         let selection = self.sides.of(self.operation)?;
         let as_asked = |selection| {
             let selection = self.written.add_to(selection);
-            let selection = self.order.add_to(self.repeats.add_to(selection));
+            let selection = self.order.keep(self.repeats.add_to(selection));
+            let selection = self.order.add_to(selection);
             let keys = &self.run.lines.reading.keys;
             self.records
                 .add_to(selection, keys, self.written.is_multiset())

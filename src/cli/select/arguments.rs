@@ -134,7 +134,7 @@ pub(crate) struct SymdiffArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = RESULT)]
 pub(crate) struct RepeatArguments {
-    #[arg(long, help = texts::REPEATS, long_help = long(texts::REPEATS, AS_GREP), conflicts_with_all = ["all", "count", "distinct"])]
+    #[arg(long, help = texts::REPEATS, long_help = long(texts::REPEATS, AS_GREP), conflicts_with_all = ["all", "count", "distinct", "keep"])]
     repeats: bool,
 }
 
@@ -235,6 +235,18 @@ enum OrderName {
     Count,
 }
 
+/// The occurrence of a line that is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum KeepName {
+    /// The first, as if the FILEs were read one after another
+    #[default]
+    First,
+    /// The last
+    Last,
+    /// None: lines that occur again are left out, as with --max-count 1
+    None,
+}
+
 /// In which order the lines are written.
 #[derive(Debug, Args)]
 #[command(next_help_heading = RESULT)]
@@ -256,6 +268,14 @@ pub(crate) struct OrderArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     top: Option<u64>,
 
+    /// Of the occurrences of a line, or of the records with the same key, keep this one
+    ///
+    /// Matters where one record is written for each key (union, and --distinct), and for the place of a line with
+    /// --order input or --out-dir. The lines of earlier FILEs come first: with `first`, name the FILE whose records are
+    /// to win before the others.
+    #[arg(long, value_name = "WHICH", default_value = "first", conflicts_with_all = ["all", "max_count"])]
+    keep: KeepName,
+
     /// The same as --order input
     #[arg(long, visible_alias = "maintain-order", conflicts_with = "order")]
     keep_order: bool,
@@ -266,6 +286,15 @@ impl OrderArguments {
     #[cfg(feature = "parquet")]
     fn sorts_lines(&self) -> bool {
         self.top.is_some() || matches!(self.order, OrderName::Sorted | OrderName::Count)
+    }
+
+    /// Returns the selection with the occurrences that these arguments keep.
+    pub(crate) fn keep(&self, selection: Selection) -> Selection {
+        match self.keep {
+            KeepName::First => selection,
+            KeepName::Last => selection.keeping_last(),
+            KeepName::None => selection.max_count(1),
+        }
     }
 
     /// Returns the selection with its lines in the order that these arguments ask for.
@@ -373,6 +402,20 @@ pub(crate) struct SetArguments {
     #[command(flatten)]
     pub(super) out_via: OutViaArguments,
 
+    /// Write one file below DIR for each file that lines come from
+    ///
+    /// `outset union --side crawl/ --out-dir clean` writes clean/a/1.jsonl.zst for crawl/a/1.jsonl.zst: the lines of
+    /// that file that are in the result, in their order, after the header if there is one, and compressed as the name
+    /// says (see --compress). Names are kept below the deepest directory that contains every FILE and PATH whose lines
+    /// are written: for diff those of the first side, and for intersect without --at-least as well. A file of which no
+    /// line is left is there, too, without lines.
+    ///
+    /// DIR must not exist, or be empty. It appears when everything in it is on the disk, or not at all. Inputs are
+    /// never changed: there is no way to deduplicate in place, because a run that fails half-way would have lost lines.
+    /// To replace the inputs, move DIR to their place afterwards.
+    #[arg(long, value_name = "DIR", help_heading = RESULT, conflicts_with_all = ["output", "out_via", "count_only", "which", "count_files", "count", "all", "top", "order"])]
+    pub(super) out_dir: Option<PathBuf>,
+
     #[command(flatten)]
     pub(super) compress: CompressArguments,
 
@@ -439,15 +482,15 @@ impl<'a> SelectRequest<'a> {
     fn new(selection: Selection, inputs: &'a InputArguments, set: &'a SetArguments) -> Self {
         let selection = set.written.add_to(selection);
         let keys = &set.run.lines.reading.keys;
-        let selection = set
-            .records
-            .add_to(selection, keys, set.written.is_multiset());
+        let is_multiset = set.written.is_multiset();
+        let selection = set.records.add_to(selection, keys, is_multiset);
+        let selection = set.order.keep(selection);
         Self {
-            // Numbers have no order.
-            selection: if set.count_only {
-                selection
-            } else {
-                set.order.add_to(selection)
+            selection: match set.out_dir {
+                Some(_) => selection.ordered(Order::Input),
+                // Numbers have no order.
+                None if set.count_only => selection,
+                None => set.order.add_to(selection),
             },
             inputs,
             set,

@@ -5,6 +5,7 @@ mod arguments;
 mod rows;
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use outset::{
@@ -34,7 +35,7 @@ pub(crate) fn run(request: SelectRequest<'_>, interrupt: &Interrupt) -> Result<(
             Some(_) => 1,
             None => request.selection.least_sides(),
         },
-        lacks_output: set.output.is_none(),
+        lacks_output: set.output.is_none() && set.out_dir.is_none(),
     };
     let sources = request.inputs.sources_for(purpose)?;
     reporter.announce(request.inputs.names_of_sides(&sources));
@@ -47,7 +48,7 @@ pub(crate) fn run(request: SelectRequest<'_>, interrupt: &Interrupt) -> Result<(
     options.observer = Some(outputs.observer(reporter.clone()));
     outputs.note_temp_dirs(&options);
     reporter.announce(missing_temp_dirs(&options));
-    let stats = find(request, &sources, &options, &outputs)?;
+    let stats = find(request, &sources, &options, &mut outputs)?;
     reporter.finish();
     outputs.fill_stats(&stats)?;
     outputs.fill_page(|page, origin| page.fill_run(&stats, origin))?;
@@ -68,8 +69,15 @@ fn find(
     request: SelectRequest<'_>,
     sources: &[Source],
     options: &Options,
-    outputs: &Outputs,
+    outputs: &mut Outputs,
 ) -> Result<Stats> {
+    let terminator = options.format.terminator;
+    if let Some(directory) = outputs.directory().take() {
+        let directory = directory.terminated_by(terminator);
+        let (stats, directory) = divided(request, sources, options, outputs, directory)?;
+        *outputs.directory() = Some(directory);
+        return Ok(stats);
+    }
     let result = outputs.require_result()?;
     let is_table = request.set.output.as_deref().is_some_and(is_table);
     if is_table && request.set.count_only {
@@ -89,31 +97,44 @@ fn find(
     if is_table {
         return rows::find_rows(request, sources, options, result);
     }
+    let lines = WriteSink::new(result.writer()?, terminator, result.name());
+    let (stats, lines) = divided(request, sources, options, outputs, lines)?;
+    result.flush(lines.into_inner())?;
+    Ok(stats)
+}
+
+/// Writes the selected lines to `lines`, and what they drop to its file, if that is wanted.
+fn divided<L: Sink>(
+    request: SelectRequest<'_>,
+    sources: &[Source],
+    options: &Options,
+    outputs: &Outputs,
+    lines: L,
+) -> Result<(Stats, L)> {
     let terminator = options.format.terminator;
     let open = |file: &ResultFile| Ok(WriteSink::new(file.writer()?, terminator, file.name()));
     let duplicates = outputs.duplicates();
     let mut sink = Divided {
-        lines: open(result)?,
+        lines,
         duplicates: duplicates.map(open).transpose()?,
         has_lost_duplicates: false,
     };
     let stats = select(sources, request.selection, options, &mut sink)?;
-    result.flush(sink.lines.into_inner())?;
     if let Some((file, sink)) = duplicates.zip(sink.duplicates) {
         file.flush(sink.into_inner())?;
     }
-    Ok(stats)
+    Ok((stats, sink.lines))
 }
 
-/// Writes the lines of the result to one file, and what the result drops to another.
-struct Divided {
-    lines: WriteSink<OutputWriter>,
+/// Writes the lines of the result to one sink, and what the result drops to a file.
+struct Divided<L> {
+    lines: L,
     duplicates: Option<WriteSink<OutputWriter>>,
-    /// True if it was the other file that could not be written.
+    /// True if it was the file that could not be written.
     has_lost_duplicates: bool,
 }
 
-impl Divided {
+impl<L> Divided<L> {
     /// Has `write` write to the file for what the result drops, if there is one.
     fn drop_by(
         &mut self,
@@ -125,7 +146,7 @@ impl Divided {
     }
 }
 
-impl Sink for Divided {
+impl<L: Sink> Sink for Divided<L> {
     fn line(&mut self, line: &[u8]) -> io::Result<()> {
         self.lines.line(line)
     }
@@ -140,6 +161,14 @@ impl Sink for Divided {
 
     fn header(&mut self, header: &[u8]) -> io::Result<()> {
         self.lines.header(header)
+    }
+
+    fn file(&mut self, path: &Path) -> io::Result<()> {
+        self.lines.file(path)
+    }
+
+    fn divides_by_file(&self) -> bool {
+        self.lines.divides_by_file()
     }
 
     fn duplicates_header(&mut self, header: &[u8]) -> io::Result<()> {
@@ -174,7 +203,19 @@ fn claim(request: SelectRequest<'_>, sources: &[Source], options: &mut Options) 
     let read = read.chain(request.set.run.lines.key_file());
     let mut claims = Claims::reading(read).and_sources(sources);
     let set = request.set;
-    claims.send_result(set.output.as_deref(), &set.out_via, &set.talk)?;
+    match &set.out_dir {
+        Some(path) => {
+            // Of the others no line is written.
+            let writing = if request.selection.can_repeat() {
+                1
+            } else {
+                sources.len()
+            };
+            let given = request.inputs.given(&sources[..writing]);
+            claims.send_to_directory(path, given, &sources[..writing]);
+        }
+        None => claims.send_result(set.output.as_deref(), &set.out_via, &set.talk)?,
+    }
     claims.write_duplicates(request.duplicates)?;
     if let Some(filter) = filters.and_then(|filters| filters.save_filter.as_ref()) {
         claims.write(Some(filter), "--save-filter")?;

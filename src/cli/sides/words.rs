@@ -67,6 +67,21 @@ impl InputArguments {
         names.collect()
     }
 
+    /// Lists the files and directories that the first sides were named by, of which `sources` are the sources; of a
+    /// pattern the directory that it begins with.
+    pub(crate) fn given(&self, sources: &[Source]) -> Vec<PathBuf> {
+        let mut given = Vec::new();
+        for (side, source) in self.sides.iter().zip(sources) {
+            match (side, source) {
+                (Side::File(path), _) => given.push(path.clone()),
+                (Side::Paths(words), _) => given.extend(words.iter().map(|word| fixed(word))),
+                (Side::List(_), Source::Files(files)) => given.extend_from_slice(files.paths()),
+                (Side::List(_), _) => {}
+            }
+        }
+        given
+    }
+
     /// Refuses one side of several words where the command needs more sides.
     fn check_number(&self, purpose: SidesPurpose) -> Result<()> {
         let [only] = &self.sides[..] else {
@@ -107,6 +122,25 @@ impl InputArguments {
             });
         }
         Ok(())
+    }
+}
+
+/// Returns a path that exists, or of a pattern the directory that it begins with.
+fn fixed(path: &Path) -> PathBuf {
+    if !is_missing(path) {
+        return path.to_owned();
+    }
+    let has_wildcards = |component: &std::path::Component<'_>| {
+        component.as_os_str().to_str().is_some_and(has_wildcard)
+    };
+    let fixed: PathBuf = path
+        .components()
+        .take_while(|it| !has_wildcards(it))
+        .collect();
+    if fixed.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else {
+        fixed
     }
 }
 

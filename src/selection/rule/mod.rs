@@ -12,7 +12,7 @@ use crate::selection::marks::{MOST_BITS, MOST_COUNTED_SIDES};
 use crate::selection::one_combination::MOST_SIDES as MOST_TOLD_SIDES;
 use crate::selection::{
     EXCLUDED, LARGEST_MARK, Label, LineState, Marks, Occurrences, Order, Selection, StateLayout,
-    Tally,
+    Tally, keep_mask,
 };
 
 /// The most sides of any run.
@@ -97,6 +97,20 @@ impl Rule {
         }
     }
 
+    /// Makes the rule of an intersection of `sides` sides whose lines come in the same order as those of this rule, and
+    /// have the places of the same occurrences.
+    pub(super) fn common_as_here(&self, sides: usize) -> Self {
+        let keeps_last = self.selection.keeps_last;
+        let rule = Self::common(sides, self.order());
+        Self {
+            selection: Selection {
+                keeps_last,
+                ..rule.selection
+            },
+            ..rule
+        }
+    }
+
     /// Returns the code of the marks.
     pub(crate) fn marks(&self) -> Marks {
         self.marks
@@ -109,6 +123,11 @@ impl Rule {
             tally: self.tally,
             has_ordinal: self.order() == Order::Input || self.picks_first(),
         }
+    }
+
+    /// Returns the bits that are turned over in ordinals.
+    pub(crate) fn ordinal_mask(&self) -> u64 {
+        keep_mask(self.selection.keeps_last)
     }
 
     /// Returns the order in which the lines are wanted.
@@ -201,7 +220,7 @@ impl Rule {
     pub(crate) fn place(&self, found: LineState, ordinal: u64) -> u64 {
         match self.order() {
             Order::Count => !found.tally,
-            _ => ordinal,
+            _ => ordinal ^ self.ordinal_mask(),
         }
     }
 

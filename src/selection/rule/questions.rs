@@ -88,6 +88,12 @@ impl Rule {
         self.selection.label == Label::None && !self.selection.is_counted()
     }
 
+    /// Returns true if the answer has lines in the order of the inputs, as they stand there.
+    pub(crate) fn writes_lines_as_they_stand(&self) -> bool {
+        let is_multiset = self.selection.occurrences == Occurrences::All;
+        self.order() == Order::Input && self.selection.label == Label::None && !is_multiset
+    }
+
     /// Returns true if it matters where the lines of the side with this number (from 1) stand.
     pub(crate) fn keeps_ordinals_of(&self, number: u32) -> bool {
         self.kept().has_ordinal && self.writes_lines_of(number)

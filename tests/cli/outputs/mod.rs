@@ -1,6 +1,7 @@
 //! The outputs.
 
 mod compressed;
+mod directory;
 mod files;
 mod mounts;
 mod via;

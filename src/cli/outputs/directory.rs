@@ -1,0 +1,82 @@
+//! The directory of results.
+//!
+//! *Owns:* `--out-dir`: whose names its files have, and how each is compressed. *Invariants:* no two files get one
+//! name. *Cost:* the names of all files, once, before the run.
+
+use std::path::{Path, PathBuf};
+
+use outset::{Compressing, Error, Interrupt, OutputDirectory, Result, Source};
+
+/// A directory of results that was asked for.
+pub(super) struct DirectoryClaim {
+    path: PathBuf,
+    /// The files and directories that were named.
+    given: Vec<PathBuf>,
+    /// The files that get a file there.
+    files: Vec<PathBuf>,
+    /// Chooses how each is compressed.
+    compressing: Compressing,
+}
+
+impl std::fmt::Debug for DirectoryClaim {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut fields = formatter.debug_struct("DirectoryClaim");
+        fields.field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl DirectoryClaim {
+    /// Claims the directory at `path` for the files of `sources`, which were named as `given`.
+    pub(super) fn new(path: &Path, given: Vec<PathBuf>, sources: &[Source]) -> Self {
+        let mut files = Vec::new();
+        for source in sources {
+            match source {
+                Source::Path(path) => files.push(path.clone()),
+                Source::Files(side) => files.extend_from_slice(side.paths()),
+                // The engine refuses what is no file.
+                _ => {}
+            }
+        }
+        Self {
+            path: path.to_owned(),
+            given,
+            files,
+            compressing: Box::new(|_| None),
+        }
+    }
+
+    /// Returns the files that get a file there.
+    pub(super) fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// Has files compressed as `compressing` says.
+    pub(super) fn compress_by(&mut self, compressing: Compressing) {
+        self.compressing = compressing;
+    }
+
+    /// Makes the directory.
+    ///
+    /// # Errors
+    /// Those of [`OutputDirectory::create`]; [`Error::Usage`] where two files would have one name.
+    pub(super) fn open(self, interrupt: &Interrupt) -> Result<OutputDirectory> {
+        let directory =
+            OutputDirectory::create(&self.path, &self.given, self.compressing, interrupt)?;
+        let mut names: Vec<_> = self
+            .files
+            .iter()
+            .map(|file| (directory.name_of(file), file))
+            .collect();
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            Some(pair) => Err(Error::usage(
+                format!(
+                    "{}: is named twice, but --out-dir writes one file for it",
+                    pair[1].1.display()
+                ),
+                "name it once",
+            )),
+            None => Ok(directory),
+        }
+    }
+}

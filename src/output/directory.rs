@@ -1,0 +1,290 @@
+//! A directory of results: a file for each file that lines come from, all in place at once or none.
+//!
+//! *Owns:* [`OutputDirectory`], the names of files in it, and the step that gives it its own name.
+//!
+//! ```text
+//!  given: crawl/               files: crawl/a/1.jsonl.zst   ──▶  clean/a/1.jsonl.zst
+//!                                     crawl/b/1.jsonl       ──▶  clean/b/1.jsonl
+//!  given: 2024/x 2025/x        files: 2024/x 2025/x         ──▶  clean/2024/x clean/2025/x
+//! ```
+//!
+//! Files are written below `.outset-XXXXXX.part`, beside the directory. In the end one `syncfs` puts all of them on the
+//! disk, and a rename gives that directory its name.
+//!
+//! *Invariants:* nothing is visible under the name before everything is on the disk. What is dropped earlier is
+//! removed, also by a signal. A process that is killed leaves the hidden directory, never a part of the result under
+//! its name.
+//!
+//! *Cost:* one file is open at a time; a sync of the file system at the end.
+//!
+//! *Sources:* rename(2): a directory takes the place of an empty one; syncfs(2).
+
+use std::ffi::OsString;
+use std::fs::{File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::error::{Error, Result};
+use crate::interrupt::{Interrupt, PathGuard};
+use crate::output::unnamed_file::part_names;
+use crate::output::{CompressorPlan, OutputWriter, Sink, output_error};
+use crate::sys::failpoint::fail_point;
+use crate::sys::file_id::directory_of;
+
+/// Chooses how a file with this name is compressed; `None`: not at all.
+pub type Compressing = Box<dyn Fn(&Path) -> Option<CompressorPlan> + Send>;
+
+/// A directory that gets a file for each file of the inputs whose lines are written, with those of its lines that are
+/// in the result. It appears complete or not at all.
+///
+/// ```
+/// use outset::{Files, Interrupt, Options, Order, OutputDirectory, Selection, Source, select};
+/// # let directory = tempfile::tempdir()?;
+/// # let (crawl, clean) = (directory.path().join("crawl"), directory.path().join("clean"));
+/// # std::fs::create_dir(&crawl)?;
+/// let shards = ["1", "2"].map(|name| crawl.join(name));
+/// std::fs::write(&shards[0], "apple\nbanana\napple\n")?;
+/// std::fs::write(&shards[1], "banana\ncherry\n")?;
+///
+/// let mut output = OutputDirectory::create(&clean, [&crawl], Box::new(|_| None), &Interrupt::new())?;
+/// let side = Source::from(Files::new("crawl", shards.to_vec()));
+/// let distinct = Selection::union().ordered(Order::Input);
+/// select(&[side], distinct, &Options::default(), &mut output)?;
+/// output.finish()?;
+/// assert_eq!(std::fs::read(clean.join("1"))?, b"apple\nbanana\n");
+/// assert_eq!(std::fs::read(clean.join("2"))?, b"cherry\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct OutputDirectory {
+    /// The path that it will have.
+    path: PathBuf,
+    /// The directory whose files keep their names below it.
+    root: PathBuf,
+    compressing: Compressing,
+    terminator: u8,
+    /// The header that each file begins with.
+    header: Option<Vec<u8>>,
+    /// The file that lines go to: its name, and its writer.
+    open: Option<(PathBuf, OutputWriter)>,
+    // The guard is declared after the directory: the path stays on the list until it is removed or in place.
+    temporary: TempDir,
+    _guard: PathGuard,
+}
+
+impl OutputDirectory {
+    /// Makes a directory of results that will be at `path`, where nothing or an empty directory is. Each file is called
+    /// as it is below the deepest directory that has all of `given`: the files and directories that were named.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where `path` is something else; [`Error::Output`] where nothing can be written beside it.
+    pub fn create<P: AsRef<Path>>(
+        path: &Path,
+        given: impl IntoIterator<Item = P>,
+        compressing: Compressing,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let name = path.display().to_string();
+        let is_empty = std::fs::read_dir(path).map(|mut entries| entries.next().is_none());
+        let mode = match is_empty {
+            Ok(true) => {
+                let permissions = std::fs::metadata(path).map(|it| it.permissions().mode());
+                permissions.unwrap_or(0o777) & 0o7777
+            }
+            Ok(false) => return Err(refused(&name, "is not empty")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0o777,
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                return Err(refused(&name, "is not a directory"));
+            }
+            Err(error) => return Err(output_error(&name, "cannot look at it", error)),
+        };
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let make = || {
+            let mut names = part_names();
+            names.permissions(Permissions::from_mode(mode));
+            names.tempdir_in(directory_of(&target))
+        };
+        let made = interrupt.guarded(make, TempDir::path);
+        let (temporary, guard) =
+            made.map_err(|error| output_error(&name, "cannot make a directory beside it", error))?;
+        Ok(Self {
+            path: target,
+            root: root_of(given),
+            compressing,
+            terminator: b'\n',
+            header: None,
+            open: None,
+            temporary,
+            _guard: guard,
+        })
+    }
+
+    /// Writes `terminator` after each line.
+    #[must_use]
+    pub fn terminated_by(self, terminator: u8) -> Self {
+        Self { terminator, ..self }
+    }
+
+    /// Returns the name that a file has below the directory.
+    pub fn name_of(&self, path: &Path) -> PathBuf {
+        let path = absolute(path);
+        let below = path.strip_prefix(&self.root).ok();
+        let below = below.filter(|below| !below.as_os_str().is_empty());
+        below.map_or_else(
+            || path.file_name().map_or_else(PathBuf::new, PathBuf::from),
+            Path::to_owned,
+        )
+    }
+
+    /// Puts the directory in place. Waits for the disk.
+    ///
+    /// # Errors
+    /// [`Error::Output`]; nothing is at the path then, unless only the sync of the directory that it is in failed.
+    pub fn finish(mut self) -> Result<()> {
+        let name = self.path.display().to_string();
+        let fail = |what| {
+            let name = name.clone();
+            move |error: io::Error| output_error(&name, what, error)
+        };
+        let target = self.target();
+        self.close()
+            .map_err(|error| output_error(&target, "cannot write", error))?;
+        sync(self.temporary.path()).map_err(fail("cannot sync"))?;
+        std::fs::rename(self.temporary.path(), &self.path)
+            .map_err(fail("cannot move into place"))?;
+        // Nothing is left to be removed.
+        let _moved = self.temporary.keep();
+        let beside = File::open(directory_of(&self.path));
+        let synced = beside.and_then(|directory| directory.sync_all());
+        synced.map_err(fail("cannot sync the directory that it is in"))
+    }
+
+    /// Ends the file that is open.
+    fn close(&mut self) -> io::Result<()> {
+        match self.open.take() {
+            Some((_, mut writer)) => writer.flush(),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the writer of the file that is open.
+    fn writer(&mut self) -> io::Result<&mut OutputWriter> {
+        let open = self.open.as_mut().map(|(_, writer)| writer);
+        open.ok_or_else(|| io::Error::other("a line comes from no file"))
+    }
+}
+
+impl Sink for OutputDirectory {
+    fn line(&mut self, line: &[u8]) -> io::Result<()> {
+        let terminator = self.terminator;
+        let writer = self.writer()?;
+        writer.write_all(line)?;
+        writer.write_all(&[terminator])
+    }
+
+    fn block(&mut self, block: &[u8], _ends: &[usize]) -> io::Result<()> {
+        self.writer()?.write_all(block)
+    }
+
+    fn header(&mut self, header: &[u8]) -> io::Result<()> {
+        self.header = Some(header.to_vec());
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path) -> io::Result<()> {
+        self.close()?;
+        let name = self.name_of(path);
+        let inside = self.temporary.path().join(&name);
+        std::fs::create_dir_all(directory_of(&inside))?;
+        let writer = OutputWriter::direct(File::create_new(&inside)?)?;
+        let writer = match (self.compressing)(&name) {
+            Some(plan) => writer.compressing(plan),
+            None => writer,
+        };
+        self.open = Some((name, writer));
+        match self.header.take() {
+            Some(header) => {
+                self.line(&header)?;
+                self.header = Some(header);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn divides_by_file(&self) -> bool {
+        true
+    }
+
+    fn terminator(&self) -> u8 {
+        self.terminator
+    }
+
+    fn target(&self) -> String {
+        let path = match &self.open {
+            Some((name, _)) => self.path.join(name),
+            None => self.path.clone(),
+        };
+        path.display().to_string()
+    }
+}
+
+impl std::fmt::Debug for OutputDirectory {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut fields = formatter.debug_struct("OutputDirectory");
+        fields.field("path", &self.path).field("root", &self.root);
+        fields.finish_non_exhaustive()
+    }
+}
+
+/// Makes the error for a path that can get no directory of results.
+fn refused(name: &str, what: &str) -> Error {
+    Error::usage(
+        format!("{name}: {what}"),
+        "name a directory that is not there yet, or an empty one",
+    )
+}
+
+/// Waits until everything below `directory` is on the disk.
+fn sync(directory: &Path) -> io::Result<()> {
+    fail_point!("output-sync", Err(crate::sys::failpoint::injected()));
+    rustix::fs::syncfs(File::open(directory)?).map_err(io::Error::from)
+}
+
+/// Finds the deepest directory that has all of these files and directories, which may be one of the directories.
+fn root_of<P: AsRef<Path>>(given: impl IntoIterator<Item = P>) -> PathBuf {
+    let directories = given.into_iter().map(|path| {
+        let path = path.as_ref();
+        let mut directory = absolute(path);
+        if !path.is_dir() {
+            directory.pop();
+        }
+        directory
+    });
+    let common = |one: PathBuf, other: PathBuf| {
+        let both = one.components().zip(other.components());
+        both.take_while(|(one, other)| one == other)
+            .map(|(one, _)| one)
+            .collect()
+    };
+    directories.reduce(common).unwrap_or_default()
+}
+
+/// Returns the path from the root of the file system, without steps up. Links are names as others.
+fn absolute(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut names: Vec<OsString> = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                if names.len() > 1 {
+                    names.pop();
+                }
+            }
+            other => names.push(other.as_os_str().to_owned()),
+        }
+    }
+    names.iter().collect()
+}

@@ -1,0 +1,305 @@
+//! A directory of results, with a file for each file that lines come from.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use data_gen::Compression;
+use rustix::process::Signal;
+
+use super::compressed::decoded;
+use crate::data::{EXACT, lines, megabytes};
+use crate::faults::signals::held_in_spill;
+use crate::sandbox::{Sandbox, can_mount};
+
+/// The files of each side, each with the numbers of its lines.
+type Sides<'a> = &'a [&'a [(&'a str, Vec<u64>)]];
+
+/// The words of a command, whether it writes a line, given how often each side has it, and the number of sides whose
+/// lines it writes.
+type Job = (&'static str, fn(&[usize]) -> bool, usize);
+
+const JOBS: [Job; 5] = [
+    ("union", |_| true, 3),
+    ("diff", |counts| counts[1] + counts[2] == 0, 1),
+    ("intersect", |counts| !counts.contains(&0), 1),
+    (
+        "intersect --at-least 2",
+        |counts| counts.iter().filter(|&&it| it > 0).count() > 1,
+        3,
+    ),
+    (
+        "union --min-count 3",
+        |counts| counts.iter().sum::<usize>() > 2,
+        3,
+    ),
+];
+
+/// Writes the files of each side into a directory of its own: a, b, and c.
+fn write(sandbox: &Sandbox, sides: Sides<'_>) {
+    for (side, files) in ["a", "b", "c"].iter().zip(sides) {
+        for (name, numbers) in *files {
+            let path = sandbox.input(side).join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let text = text_of(numbers);
+            let compression = match path.extension().and_then(|end| end.to_str()) {
+                Some("gz") => Some(Compression::Gzip),
+                Some("zst") => Some(Compression::Zstd),
+                Some("xz") => Some(Compression::Xz),
+                _ => None,
+            };
+            let stored = compression.map_or(text.clone(), |it| it.compress(&text).unwrap());
+            fs::write(path, stored).unwrap();
+        }
+    }
+}
+
+fn text_of(numbers: &[u64]) -> Vec<u8> {
+    numbers
+        .iter()
+        .flat_map(|&number| lines(number..number + 1))
+        .collect()
+}
+
+/// Finds the lines that each file of the sides keeps.
+fn kept(sides: Sides<'_>, (_, is_asked, writing): Job, keep: &str) -> Vec<Vec<u8>> {
+    let mut counts: HashMap<u64, [usize; 3]> = HashMap::new();
+    let mut places: HashMap<u64, Vec<(usize, usize, usize)>> = HashMap::new();
+    for (side, files) in sides.iter().enumerate() {
+        for (file, (_, numbers)) in files.iter().enumerate() {
+            for (at, &number) in numbers.iter().enumerate() {
+                counts.entry(number).or_default()[side] += 1;
+                if side < writing {
+                    places.entry(number).or_default().push((side, file, at));
+                }
+            }
+        }
+    }
+    let stays = |number: u64, place: (usize, usize, usize)| {
+        let (counts, places) = (counts[&number], &places[&number]);
+        is_asked(&counts)
+            && match keep {
+                "none" => counts.iter().sum::<usize>() == 1,
+                "last" => places.last() == Some(&place),
+                _ => places.first() == Some(&place),
+            }
+    };
+    let mut texts = Vec::new();
+    for (side, files) in sides.iter().enumerate().take(writing) {
+        for (file, (_, numbers)) in files.iter().enumerate() {
+            let numbers = numbers.iter().enumerate();
+            let left = numbers.filter(|&(at, &number)| stays(number, (side, file, at)));
+            texts.push(text_of(
+                &left.map(|(_, &number)| number).collect::<Vec<_>>(),
+            ));
+        }
+    }
+    texts
+}
+
+/// Checks that the directory of results has each file of the first `writing` sides with its text, and nothing else.
+fn check(directory: &Path, sides: Sides<'_>, writing: usize, texts: &[Vec<u8>], words: &str) {
+    let mut texts = texts.iter();
+    let mut expected = 0;
+    for (side, files) in ["a", "b", "c"].iter().zip(sides).take(writing) {
+        for (name, _) in *files {
+            // Names are below what all sides have in common.
+            let below = if writing > 1 {
+                directory.join(side)
+            } else {
+                directory.to_owned()
+            };
+            let stored = fs::read(below.join(name)).unwrap();
+            let is_plain = Path::new(name).extension().is_none();
+            let text = if is_plain { stored } else { decoded(&stored) };
+            assert!(text == *texts.next().unwrap(), "{words}: {side}/{name}");
+            expected += 1;
+        }
+    }
+    assert_eq!(count(directory), expected, "{words}");
+}
+
+/// Counts the files below a directory.
+fn count(directory: &Path) -> usize {
+    let entries = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| if path.is_dir() { count(&path) } else { 1 })
+        .sum()
+}
+
+/// Runs every job over these sides, with each way to keep a line, and strategies, limits and threads by turns.
+fn jobs_over(sides: Sides<'_>, keeps: &[&str], strategies: &[&str], limits: [&str; 2]) {
+    let sandbox = Sandbox::new();
+    write(&sandbox, sides);
+    let ways = JOBS
+        .iter()
+        .flat_map(|job| keeps.iter().map(move |keep| (*job, *keep)));
+    for (turn, (job, keep)) in ways.enumerate() {
+        let strategy = strategies[turn % strategies.len()];
+        let (limit, threads) = (limits[turn % 2], 1 + turn % 3);
+        // No line occurs three times and once.
+        let keep_none = keep == "none" && job.0.contains("count");
+        let keep = if keep_none { "last" } else { keep };
+        let words = format!(
+            "{} --side a --side b --side c --keep {keep} --strategy {strategy} -m {limit} -j {threads}",
+            job.0
+        );
+        sandbox
+            .run(&format!("{words} --out-dir ../out/d"))
+            .succeeds_silently();
+        let directory = sandbox.output("d");
+        check(&directory, sides, job.2, &kept(sides, job, keep), &words);
+        fs::remove_dir_all(directory).unwrap();
+    }
+}
+
+#[test]
+fn f12_each_file_keeps_its_own_lines_in_their_order_compressed_as_it_was() {
+    let mixed = |from: u64, to: u64| (from..to).map(|i| i * 7 % 500).collect::<Vec<u64>>();
+    jobs_over(
+        &[
+            &[
+                ("1", mixed(0, 300)),
+                ("2.gz", mixed(200, 420)),
+                ("deep/er/3.zst", mixed(0, 100)),
+                ("deep/er/empty", vec![]),
+            ],
+            &[
+                ("1", vec![]),
+                ("2", mixed(250, 900)),
+                ("3.xz", mixed(40, 60)),
+            ],
+            &[("0.zst", vec![]), ("9", mixed(100, 350)), ("99.gz", vec![])],
+        ],
+        &["first", "last", "none"],
+        &EXACT,
+        ["1G", "24M"],
+    );
+}
+
+#[test]
+fn f12_plain_files_that_are_read_once_more_keep_their_own_lines() {
+    let mixed = |from: u64, to: u64| (from..to).map(|i| i * 7919 % 90_001).collect::<Vec<u64>>();
+    jobs_over(
+        &[
+            &[
+                ("1", mixed(0, 60_000)),
+                ("2", vec![]),
+                ("3", mixed(30_000, 80_000)),
+            ],
+            &[("1", mixed(50_000, 110_000))],
+            &[("1", mixed(0, 20_000)), ("2", vec![])],
+        ],
+        &["first", "last"],
+        &["partition", "sieve"],
+        ["16M", "24M"],
+    );
+}
+
+#[test]
+fn f12_every_file_has_the_header_and_dropped_records_go_elsewhere() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.input("s")).unwrap();
+    sandbox.write("s/p.csv", "k,v\na,1\nb,2\na,3\n");
+    sandbox.write("s/q.csv", "k,v\nb,9\n");
+    sandbox.write("s/r.csv", "k,v\nc,\"4\n5\"\n");
+    let of = |keep: &str| {
+        let words = format!("union --csv -k k --side s --keep {keep} --out-dir ../out/d");
+        let dropped = if keep == "none" {
+            ""
+        } else {
+            " -D ../out/dropped"
+        };
+        sandbox.run(&(words + dropped)).succeeds_silently();
+        let read = |name: &str| fs::read_to_string(sandbox.output("d").join(name)).unwrap();
+        let texts = ["p.csv", "q.csv", "r.csv"].map(read);
+        fs::remove_dir_all(sandbox.output("d")).unwrap();
+        texts
+    };
+    let last = "k,v\nc,\"4\n5\"\n";
+    assert_eq!(of("first"), ["k,v\na,1\nb,2\n", "k,v\n", last]);
+    assert_eq!(of("last"), ["k,v\na,3\n", "k,v\nb,9\n", last]);
+    let mut dropped: Vec<_> = fs::read_to_string(sandbox.output("dropped"))
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    dropped.sort_unstable();
+    assert_eq!(dropped, ["a,1", "b,2", "k,v"]);
+    assert_eq!(of("none"), ["k,v\n", "k,v\n", last]);
+}
+
+#[test]
+fn f12_a_directory_that_cannot_take_the_result_is_refused_before_the_run() {
+    let sandbox = Sandbox::with(b"x\n", b"y\n");
+    fs::create_dir(sandbox.output("full")).unwrap();
+    fs::write(sandbox.output("full/x"), "x").unwrap();
+    fs::write(sandbox.output("file"), "x").unwrap();
+    fs::create_dir(sandbox.output("empty")).unwrap();
+    for (arguments, status, said) in [
+        ("union a b --out-dir ../out/full", 2, "full: is not empty"),
+        (
+            "union a b --out-dir ../out/file",
+            2,
+            "file: is not a directory",
+        ),
+        (
+            "union a b --out-dir ../out/no/d",
+            5,
+            "no/d: cannot make a directory beside it",
+        ),
+        ("union a - --out-dir ../out/d", 2, "-: is not a file"),
+        ("union --side a ./a --out-dir ../out/d", 2, "is named twice"),
+        (
+            "union a b --out-dir ../out/d --count",
+            2,
+            "cannot be used with",
+        ),
+        (
+            "union a b --out-dir ../out/d -o r",
+            2,
+            "cannot be used with",
+        ),
+        (
+            "union a b --keep none --max-count 2",
+            2,
+            "cannot be used with",
+        ),
+    ] {
+        sandbox.run(arguments).fails(status, &[said]);
+    }
+    // A pipe may be compared where none of its lines is written.
+    let fed = sandbox.run_fed("diff a - --out-dir ../out/empty", b"y\n");
+    fed.succeeds();
+    assert_eq!(fs::read(sandbox.output("empty/a")).unwrap(), b"x\n");
+}
+
+#[test]
+fn f12_g1_a_run_that_ends_early_leaves_no_directory() {
+    let sandbox = Sandbox::with(&megabytes(7, 0), &[]);
+    for signal in [Signal::TERM, Signal::INT] {
+        let (running, _feed) = held_in_spill(&sandbox, "true", "--out-dir ../out/d");
+        assert_eq!(fs::read_dir(sandbox.root().join("out")).unwrap().count(), 1);
+        running.signal(signal);
+        running.finish().ends_by(signal);
+        assert_eq!(fs::read_dir(sandbox.root().join("out")).unwrap().count(), 0);
+    }
+    let (running, _feed) = held_in_spill(&sandbox, "true", "--out-dir ../out/d");
+    running.signal(Signal::KILL);
+    drop(running);
+    assert!(!sandbox.output("d").exists());
+}
+
+#[test]
+fn f12_f3_a_full_disk_fails_the_run_and_leaves_no_directory() {
+    if !can_mount() {
+        return;
+    }
+    let sandbox = Sandbox::with(&megabytes(3, 0), &megabytes(3, 50_000));
+    let arguments = "union a b -m 16M --out-dir ../out/d";
+    let command = sandbox.command_on_small_disk("out", "4m", arguments);
+    let outcome = sandbox.start(command).finish();
+    outcome.fails(5, &["out/d/", "No space left", "free some space"]);
+}
