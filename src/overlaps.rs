@@ -12,11 +12,14 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use crate::engine::select;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::Source;
 use crate::options::Options;
 use crate::selection::{Label, Selection};
 use crate::stats::Stats;
+
+/// The most inputs whose combinations are counted: there are 2^16 of them.
+const MOST_INPUTS: usize = 16;
 
 /// The number of distinct lines in each combination of inputs.
 #[derive(Debug, Clone, Serialize)]
@@ -71,7 +74,16 @@ impl Serialize for Combination {
 /// # Errors
 /// As [`select`]; [`crate::Error::Usage`] for more than 16 inputs.
 pub fn overlaps(inputs: &[Source], options: &Options) -> Result<Overlaps> {
-    let mut counts = vec![0u64; 1 << inputs.len().min(16)];
+    if inputs.len() > MOST_INPUTS {
+        return Err(Error::usage(
+            format!(
+                "overlaps: {} files given, but combinations are counted of at most {MOST_INPUTS}",
+                inputs.len()
+            ),
+            "give files that belong together as one side with `Files`, or as a list with `Listing`",
+        ));
+    }
+    let mut counts = vec![0u64; 1 << inputs.len()];
     let mut count = |digits: &[u8]| {
         let bits = digits.iter().rev();
         let combination = bits.fold(0, |bits, &digit| bits << 1 | usize::from(digit == b'1'));

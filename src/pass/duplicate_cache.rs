@@ -57,7 +57,7 @@ impl<'a> DuplicateCache<'a> {
         }
         let rule = sides.rule();
         let marks = if rule.needs_repeats_of(&[1]) {
-            rule.marks()
+            rule.kept().marks
         } else {
             Marks::Count
         };

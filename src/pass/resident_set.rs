@@ -211,8 +211,8 @@ impl Worker for SetAnswer<'_, '_> {
         let all = 0..batch.lines.len() as u32;
         self.set
             .look_up(batch, all, &mut self.to_shards, |index, found| {
-                let mark = rule.with_first(found.mark, rank);
-                write_again(rule, batch, 1, index, LineState { mark, ..found }, out)
+                let found = rule.with_first(found, rank);
+                write_again(rule, batch, 1, index, found, out)
             })
     }
 

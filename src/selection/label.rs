@@ -16,7 +16,7 @@ pub enum Label {
     /// Nothing.
     #[default]
     None,
-    /// A digit for each side, 1 if it has the line and 0 if not: `101`. For 16 sides at most. In CSV it stands in
+    /// A digit for each side, 1 if it has the line and 0 if not: `101`. For 64 sides at most. In CSV it stands in
     /// quotes: it is text.
     Sides,
     /// The number of sides that have the line.

@@ -4,7 +4,8 @@
 //! *Invariants:* the smallest ordinal of all occurrences that a set has seen is the one that is kept.
 //!
 //! ```text
-//! header of the record │ mark │ ...      then the words of the tally, and the ordinal if the order is kept
+//! header of the record │ mark │ ...      then the sides if the mark has no bits for them, the words of the tally,
+//!                                        and the ordinal if the order is kept
 //! ```
 
 use crate::selection::order::NO_ORDINAL;
@@ -26,6 +27,8 @@ pub(crate) struct StateLayout {
 pub(crate) struct LineState {
     /// The mark, which says which sides have it.
     pub(crate) mark: u32,
+    /// The sides that have it, a bit for each, the lowest for the first; of marks that tell no sides it means nothing.
+    pub(crate) sides: u64,
     /// The result of its tally.
     pub(crate) tally: u64,
     /// The ordinal of its first occurrence.
@@ -37,6 +40,7 @@ impl LineState {
     pub(crate) fn with_mark(mark: u32) -> Self {
         Self {
             mark,
+            sides: mark.into(),
             tally: 1,
             ordinal: NO_ORDINAL,
         }
@@ -59,12 +63,14 @@ impl StateLayout {
 
     /// Counts the words of a record, without its header.
     pub(crate) fn words(self) -> usize {
-        self.tally.words() + usize::from(self.has_ordinal)
+        self.marks.words() + self.tally.words() + usize::from(self.has_ordinal)
     }
 
     /// Sets `words` for the first occurrence of a line: in `side`, at `ordinal`.
     pub(crate) fn start(self, words: &mut [u64], side: u32, ordinal: u64) {
+        let (sides, words) = words.split_at_mut(self.marks.words());
         let (counted, rest) = words.split_at_mut(self.tally.words());
+        sides.fill(bit(side));
         self.tally.start(counted, side);
         rest.fill(ordinal);
     }
@@ -72,7 +78,11 @@ impl StateLayout {
     /// Notes a further occurrence, in `side` at `ordinal`, of a line that has `mark` now; `is_new` says that it got
     /// this mark by this occurrence.
     pub(crate) fn add(self, words: &mut [u64], side: u32, is_new: bool, mark: u32, ordinal: u64) {
+        let (sides, words) = words.split_at_mut(self.marks.words());
         let (counted, rest) = words.split_at_mut(self.tally.words());
+        if let [sides] = sides {
+            *sides |= bit(side);
+        }
         self.tally.add(counted, side, is_new, mark);
         if let [first] = rest {
             *first = (*first).min(ordinal);
@@ -81,11 +91,18 @@ impl StateLayout {
 
     /// Reads from these words what is known of a line with `mark`.
     pub(crate) fn found(self, words: &[u64], mark: u32) -> LineState {
+        let (sides, words) = words.split_at(self.marks.words());
         let (counted, rest) = words.split_at(self.tally.words());
         LineState {
             mark,
+            sides: sides.first().copied().unwrap_or(mark.into()),
             tally: self.tally.result(counted),
             ordinal: rest.first().copied().unwrap_or(NO_ORDINAL),
         }
     }
+}
+
+/// Returns the bit of a side, which has a number from 1 to 64 where bits tell sides.
+fn bit(side: u32) -> u64 {
+    1 << ((side - 1) & 63)
 }

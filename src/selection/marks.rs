@@ -1,12 +1,13 @@
 //! Marks: what is kept of a line to tell which sides have it.
 //!
-//! *Owns:* the three codes of a mark, and the step from one to the next. *Invariants:* a mark has 24 bits; it
+//! *Owns:* the four codes of a mark, and the step from one to the next. *Invariants:* a mark has 24 bits; it
 //! is 0 only for a line that was never inserted; a side that is seen again changes nothing.
 //!
 //! ```text
 //! Row     │ number of sides that had the line, one after the other without a gap: 24 │
 //! Bits    │ a bit for each side: 23 │
 //! Count   │ number of sides that have the line: 12 │ the last of them: 12 │
+//! Wide    │ as Count │    and a word of its own with a bit for each side: 64 │
 //! ```
 //!
 //! `Row` suits lines that every side must have: a line that lacks a side is never marked again.
@@ -21,6 +22,8 @@ const HALF: u32 = 12;
 pub(crate) const MOST_COUNTED_SIDES: usize = (1 << HALF) - 2;
 /// The most sides that a mark has bits for, less one for [`EXCLUDED`].
 pub(super) const MOST_BITS: u32 = 23;
+/// The most sides that are told apart in any way: the bits of a word.
+pub(crate) const MOST_TOLD_SIDES: usize = 64;
 
 /// The ways in which a mark tells which sides have a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub(crate) enum Marks {
     Bits,
     /// The number of sides that have it. All lines of one side must come before those of the next.
     Count,
+    /// The number of sides that have it, and in a word which ones. As for [`Marks::Count`], sides come one by one.
+    Wide,
 }
 
 impl Marks {
@@ -47,11 +52,25 @@ impl Marks {
                 let bit = 1 << (side - 1);
                 (mark & bit == 0).then_some(mark | bit)
             }
-            Self::Count => {
+            Self::Count | Self::Wide => {
                 let (count, last) = (mark >> HALF, mark & ((1 << HALF) - 1));
                 (last != side).then_some((count + 1) << HALF | side)
             }
         }
+    }
+
+    /// Returns the marks that tell which of `sides` sides have a line: without a word where the bits find room.
+    pub(super) fn telling(sides: usize) -> Self {
+        if sides <= MOST_BITS as usize {
+            Self::Bits
+        } else {
+            Self::Wide
+        }
+    }
+
+    /// Counts the words that are kept beside the mark.
+    pub(super) fn words(self) -> usize {
+        usize::from(self == Self::Wide)
     }
 
     /// Counts the sides that have a line with this mark.
@@ -59,7 +78,7 @@ impl Marks {
         match self {
             Self::Row => mark,
             Self::Bits => mark.count_ones(),
-            Self::Count => mark >> HALF,
+            Self::Count | Self::Wide => mark >> HALF,
         }
     }
 }
@@ -77,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_repeat_in_the_same_side_is_no_news() {
-        for marks in [Marks::Row, Marks::Bits, Marks::Count] {
+        for marks in [Marks::Row, Marks::Bits, Marks::Count, Marks::Wide] {
             assert_eq!(after(marks, &[1, 1, 2, 2, 2]), after(marks, &[1, 2]));
             assert_eq!(marks.sides(after(marks, &[1, 1, 2, 3])), 3);
             assert_eq!(marks.next(EXCLUDED, 2), None);

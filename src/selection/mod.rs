@@ -182,7 +182,7 @@ impl Selection {
         }
     }
 
-    /// Selects the lines that exactly those sides have that are true in `has`, which names every side, 16 at most: the
+    /// Selects the lines that exactly those sides have that are true in `has`, which names every side, 64 at most: the
     /// lines of one row of [`overlaps()`](crate::overlaps()).
     ///
     /// ```

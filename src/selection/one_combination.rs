@@ -6,15 +6,13 @@
 use serde::{Serialize, Serializer};
 
 use crate::error::{Error, Result};
-
-/// The most sides whose combination is selected, written before a line, or counted: 2^16 combinations.
-pub(super) const MOST_SIDES: usize = 16;
+use crate::selection::marks::MOST_TOLD_SIDES as MOST_SIDES;
 
 /// The sides that have a line, and those that do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OneCombination {
     /// A bit for each side that has the line, the lowest for the first.
-    bits: u32,
+    bits: u64,
     /// The number of sides that are named.
     sides: usize,
 }
@@ -24,7 +22,7 @@ impl OneCombination {
     pub(super) const fn new(has: &[bool]) -> Self {
         let (mut bits, mut side) = (0, 0);
         while side < has.len() && side < MOST_SIDES {
-            bits |= (has[side] as u32) << side;
+            bits |= (has[side] as u64) << side;
             side += 1;
         }
         Self {
@@ -38,9 +36,9 @@ impl OneCombination {
         self.bits.count_ones()
     }
 
-    /// Returns true if a line is selected whose mark has these bits ([`Marks::Bits`](crate::selection::Marks)).
-    pub(super) fn has(self, mark: u32) -> bool {
-        mark == self.bits
+    /// Returns true if a line is selected that the sides with these bits have, and no others.
+    pub(super) fn has(self, sides: u64) -> bool {
+        sides == self.bits
     }
 
     /// Refuses a combination that is none of `sides` sides.
@@ -52,10 +50,14 @@ impl OneCombination {
         let example = Self::example(sides.min(MOST_SIDES));
         let (what, advice) = if self.sides > MOST_SIDES {
             (
-                format!("`only`: {} digits given, but it takes at most 16", self.sides),
-                "give at most 16 digits, and files that belong together as one side with `Files`, or as a list with \
-                 `Listing`"
-                    .to_owned(),
+                format!(
+                    "`only`: {} digits given, but it takes at most {MOST_SIDES}",
+                    self.sides
+                ),
+                format!(
+                    "give at most {MOST_SIDES} digits, and files that belong together as one side with `Files`, or as a \
+                     list with `Listing`"
+                ),
             )
         } else if sides > MOST_SIDES {
             // More sides than marks have bits for: the rule says so.

@@ -5,7 +5,7 @@
 
 #[cfg(test)]
 use crate::selection::Order;
-use crate::selection::{LineState, NO_ORDINAL, Rule};
+use crate::selection::{LineState, NO_ORDINAL, Rule, StateLayout};
 
 /// A rule, and the inputs in the order of the work as its sides.
 #[derive(Debug, Clone)]
@@ -69,28 +69,28 @@ impl Sides {
 
     /// Finds what is known of a line that occurs once in this input and nowhere else.
     pub(crate) fn singleton(&self, input: usize) -> LineState {
-        let (marks, tally) = (self.rule.marks(), self.rule.tally());
-        let (mut mark, mut words) = (0, [0; 2]);
+        let kept = StateLayout {
+            has_ordinal: false,
+            ..self.rule.kept()
+        };
+        let (mut mark, mut words) = (0, [0; 3]);
+        let words = &mut words[..kept.words()];
         let mut is_first = true;
         for (reading, rank) in self.readings.iter().zip(1..) {
             if reading.input != input {
                 continue;
             }
             let side = self.rule.side(reading.number, rank);
-            let new = marks.next(mark, side);
+            let new = kept.marks.next(mark, side);
             mark = new.unwrap_or(mark);
             if is_first {
-                tally.start(&mut words[..tally.words()], side);
+                kept.start(words, side, NO_ORDINAL);
             } else {
-                tally.add(&mut words[..tally.words()], side, new.is_some(), mark);
+                kept.add(words, side, new.is_some(), mark, NO_ORDINAL);
             }
             is_first = false;
         }
-        LineState {
-            mark,
-            tally: tally.result(&words[..tally.words()]),
-            ordinal: NO_ORDINAL,
-        }
+        kept.found(words, mark)
     }
 
     /// Returns the readings in the order that suits inputs of these sizes: the smallest first, unless the first side

@@ -1,8 +1,11 @@
 //! The lines of one combination of sides: every combination, by every exact strategy, in memory and spilled.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use outset::{Dialect, Keys, Label, Options, Selection, Syntax};
 
-use crate::oracle::selected;
+use crate::oracle::{Lines, selected};
 use crate::util::{EXACT, MIB, Sandbox, assert_same, beside_others, numbered, run_to_select};
 
 /// Lists every way in which a line can be in one of three sides or more.
@@ -125,6 +128,73 @@ fn l16_of_the_records_of_a_combination_the_first_one_comes_with_its_label() {
             assert_eq!(found, [expected].into(), "{which:?} by {strategy:?}");
             let (found, _) = run_to_select(selection, &files, &options).unwrap();
             assert_eq!(found.len(), 1, "the key of {which:?} by {strategy:?}");
+        }
+    }
+}
+
+/// Makes `count` texts of which the lines are in very different combinations: number n is in the sides whose numbers
+/// have a bit of a mix of n. The first lines of each come twice.
+pub(crate) fn many_texts(count: u64) -> Vec<Vec<u8>> {
+    let has = |side: u64, number: u64| {
+        let mix = (number % 97).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        number.is_multiple_of(41) || mix >> side & 1 == 1
+    };
+    let text = |side| {
+        let numbers = (0..400).filter(|&number| has(side, number));
+        let lines: Vec<u8> = numbers
+            .flat_map(|number| format!("line {number}\n").into_bytes())
+            .collect();
+        let again = lines.split_inclusive(|&byte| byte == b'\n').take(7);
+        [&lines[..], &again.collect::<Vec<_>>().concat()].concat()
+    };
+    (0..count).map(text).collect()
+}
+
+#[test]
+fn l18_combinations_of_up_to_64_sides_have_the_oracles_lines() {
+    let _shared = beside_others();
+    for count in [17, 24, 40, 64] {
+        let sandbox = Sandbox::new();
+        let texts = many_texts(count);
+        let files = sandbox.files(&texts);
+        // The combination of a line that some sides have, and of one that all have.
+        let has = RefCell::new(BTreeSet::new());
+        selected(&texts, |which| {
+            has.borrow_mut().insert(which.to_vec());
+            false
+        });
+        let has = has.into_inner();
+        // Each bucket on disk is a file per side.
+        let many_buckets = if count == 17 { 1000 } else { 20 };
+        let ways = EXACT
+            .into_iter()
+            .zip([None, Some(1), Some(many_buckets), Some(7)]);
+        for ((turn, which), (strategy, buckets)) in has
+            .iter()
+            .step_by(has.len() / 4)
+            .enumerate()
+            .zip(ways.cycle())
+        {
+            let options = Options {
+                strategy,
+                buckets,
+                always_spill: turn % 3 == 1,
+                threads: Some(1 + turn),
+                memory_bytes: Some(128 * MIB),
+                ..sandbox.options()
+            };
+            let digits: String = which
+                .iter()
+                .map(|&has| if has { '1' } else { '0' })
+                .collect();
+            let labelled = |line: &Vec<u8>| [digits.as_bytes(), b"\t", line].concat();
+            let expected: Lines = selected(&texts, |has| has == which)
+                .iter()
+                .map(labelled)
+                .collect();
+            let selection = Selection::only(which).labelled(Label::Sides).min_count(1);
+            let (found, _) = run_to_select(selection, &files, &options).unwrap();
+            assert_same(&found, &expected, &(count, which, strategy));
         }
     }
 }

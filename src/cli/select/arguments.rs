@@ -169,7 +169,7 @@ pub(crate) struct SideArguments {
 
     /// Write the lines of exactly these files: 101 means files 1 and 3, and not file 2
     ///
-    /// Takes a digit for each file, at most 16. Those lines are the row with these digits in `outset overlaps`.
+    /// Takes a digit for each file, at most 64. Those lines are the row with these digits in `outset overlaps`.
     #[arg(long, value_name = "DIGITS", conflicts_with_all = ["at_least", "at_most", "exactly"], value_parser = parse_only)]
     only: Option<Selection>,
 }
@@ -324,7 +324,7 @@ impl OrderArguments {
 pub(crate) struct WrittenArguments {
     /// Before each line, write one digit per file and a tab: 101 means that files 1 and 3 have the line
     ///
-    /// Takes at most 16 files. A file given twice has two digits. With --csv or --delimiter, the digits are the first
+    /// Takes at most 64 files. A file given twice has two digits. With --csv or --delimiter, the digits are the first
     /// field of the record (in CSV in quotes, so that no program reads them as a number). The numbers of --count-files
     /// and --count are the first field as well.
     #[arg(long)]

@@ -76,7 +76,7 @@ fn can_drop_repeats(sized: &SizedJob) -> bool {
     let rule = sized.rule();
     // Where repeats of any side matter, those of the first do.
     if rule.needs_repeats_of(&[1]) {
-        let is_told = !rule.writes_again() && rule.marks() != Marks::Row;
+        let is_told = !rule.writes_again() && rule.kept().marks != Marks::Row;
         return is_told && sized.sides.readings().len() == sized.order.len();
     }
     rule.takes_any() || sized.order.len() <= MOST_COUNTED_SIDES

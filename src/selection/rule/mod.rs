@@ -8,8 +8,7 @@ mod questions;
 use arrayvec::ArrayVec;
 
 use crate::error::{Error, Result};
-use crate::selection::marks::{MOST_BITS, MOST_COUNTED_SIDES};
-use crate::selection::one_combination::MOST_SIDES as MOST_TOLD_SIDES;
+use crate::selection::marks::{MOST_COUNTED_SIDES, MOST_TOLD_SIDES};
 use crate::selection::{
     EXCLUDED, LARGEST_MARK, Label, LineState, Marks, Occurrences, Order, Selection, StateLayout,
     Tally, keep_mask,
@@ -18,7 +17,9 @@ use crate::selection::{
 /// The most sides of any run.
 const MOST_SIDES: usize = 65_534;
 const _: () = assert!(MOST_SIDES <= LARGEST_MARK as usize);
-const _: () = assert!(MOST_TOLD_SIDES <= MOST_BITS as usize);
+
+/// The text of a label: a digit for each side in quotes, and what stands before the line.
+type LabelText = ArrayVec<u8, { MOST_TOLD_SIDES + 3 }>;
 
 /// The marks that are selected, for a known number of sides.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +58,7 @@ impl Rule {
         let tally = tally(selection, sides, needs_all)?;
         let tells_sides = selection.tells_sides();
         let marks = match selection {
-            _ if tells_sides || (selection.only.is_some() && !needs_all) => Marks::Bits,
+            _ if tells_sides || (selection.only.is_some() && !needs_all) => Marks::telling(sides),
             // A bit for the first side, and one for all others.
             _ if selection.in_first => Marks::Bits,
             _ if needs_all => Marks::Row,
@@ -111,11 +112,6 @@ impl Rule {
         }
     }
 
-    /// Returns the code of the marks.
-    pub(crate) fn marks(&self) -> Marks {
-        self.marks
-    }
-
     /// Returns what a set keeps of each line.
     pub(crate) fn kept(&self) -> StateLayout {
         StateLayout {
@@ -138,11 +134,6 @@ impl Rule {
     /// Returns the number of lines of that order that are wanted, from the first; `u64::MAX` if all are.
     pub(crate) fn top(&self) -> u64 {
         self.selection.top.unwrap_or(u64::MAX)
-    }
-
-    /// Returns what is counted of each line.
-    pub(crate) fn tally(&self) -> Tally {
-        self.tally
     }
 
     /// Returns the number of sides that a line must be in.
@@ -174,7 +165,7 @@ impl Rule {
             Marks::Bits if self.selection.in_first && !self.selection.tells_sides() => {
                 number.min(2)
             }
-            Marks::Bits => number,
+            Marks::Bits | Marks::Wide => number,
         }
     }
 
@@ -208,9 +199,10 @@ impl Rule {
     /// Returns true if a line that is known as `found` when all sides were read is selected.
     pub(crate) fn selects(&self, found: LineState) -> bool {
         let sides = self.marks.sides(found.mark);
-        let is_in_first = !self.selection.in_first || found.mark & 1 == 1;
+        let is_in_first = !self.selection.in_first || found.sides & 1 == 1;
         let has_sides = match self.selection.only {
-            Some(only) if self.marks == Marks::Bits => only.has(found.mark),
+            // Not where all sides must have the line: their marks tell no sides.
+            Some(only) if !self.needs_all => found.mark != EXCLUDED && only.has(found.sides),
             _ => is_in_first && self.selection.counts.contains(sides, self.sides),
         };
         has_sides && self.selection.occurrence_counts.contains(found.tally)
@@ -224,25 +216,26 @@ impl Rule {
         }
     }
 
-    /// Returns the mark of a line that had `mark`, or 0 if it is nowhere else, when the first side has it, too;
-    /// `rank` is the rank of that side.
-    pub(crate) fn with_first(&self, mark: u32, rank: u32) -> u32 {
+    /// Returns what is known of a line, whose mark is 0 if it is nowhere else, when the first side has it, too; `rank`
+    /// is the rank of that side.
+    pub(crate) fn with_first(&self, found: LineState, rank: u32) -> LineState {
         let side = self.side(1, rank);
-        self.marks.next(mark, side).unwrap_or(mark)
+        let mark = self.marks.next(found.mark, side).unwrap_or(found.mark);
+        LineState {
+            mark,
+            sides: found.sides | 1,
+            ..found
+        }
     }
 
     /// Returns what is written of a line with this mark: its label, and the line.
-    pub(crate) fn written<'l>(
-        &self,
-        line: &'l [u8],
-        found: LineState,
-    ) -> (ArrayVec<u8, 24>, &'l [u8]) {
+    pub(crate) fn written<'l>(&self, line: &'l [u8], found: LineState) -> (LabelText, &'l [u8]) {
         let LineState { mark, tally, .. } = found;
-        let mut label = ArrayVec::new();
+        let mut label = LabelText::new();
         match self.selection.label {
             Label::None => return (label, line),
             Label::SidesOnly | Label::Sides => {
-                let digit = |side: u32| b'0' + (mark >> side & 1) as u8;
+                let digit = |side: u32| b'0' + (found.sides >> side & 1) as u8;
                 let is_field = self.selection.label == Label::Sides;
                 let quote = (is_field && self.selection.label_form.quotes).then_some(b'"');
                 label.extend(quote);
@@ -346,7 +339,7 @@ fn tally(selection: Selection, sides: usize, needs_all: bool) -> Result<Tally> {
 }
 
 /// Appends a number in decimal.
-fn push_number(label: &mut ArrayVec<u8, 24>, mut number: u64) {
+fn push_number(label: &mut LabelText, mut number: u64) {
     let mut digits: ArrayVec<u8, 20> = ArrayVec::new();
     loop {
         digits.push(b'0' + (number % 10) as u8);

@@ -61,8 +61,8 @@ fn mark(rule: &Rule, which: &[bool], order: [u32; SIDES]) -> u32 {
     own.fold(0, |mark, (number, rank)| {
         let side = rule.side(number, rank);
         // A side may have a line more than once.
-        let once = rule.marks().next(mark, side).unwrap_or(mark);
-        rule.marks().next(once, side).unwrap_or(once)
+        let once = rule.kept().marks.next(mark, side).unwrap_or(mark);
+        rule.kept().marks.next(once, side).unwrap_or(once)
     })
 }
 
@@ -175,7 +175,7 @@ fn l2_every_kind_of_rule_writes_the_label_that_was_asked_for() {
 fn l2_a_number_of_files_has_all_its_digits() {
     let rule = Rule::new(Selection::union().labelled(Label::SideCount), 1234).unwrap();
     for sides in [9, 10, 999, 1234] {
-        let mark = (1..=sides).fold(0, |mark, side| rule.marks().next(mark, side).unwrap());
+        let mark = (1..=sides).fold(0, |mark, side| rule.kept().marks.next(mark, side).unwrap());
         let (before, _) = rule.written(b"", LineState::with_mark(mark));
         assert_eq!(before[..], *format!("{sides}\t").as_bytes());
     }
@@ -210,12 +210,12 @@ fn l15_a_bound_on_occurrences_is_one_more_bound_of_every_rule() {
             selection.top(3),
         ] {
             let rule = Rule::new(counted, SIDES).unwrap();
-            assert_eq!(rule.tally(), Tally::Sum, "{counted:?}");
+            assert_eq!(rule.kept().tally, Tally::Sum, "{counted:?}");
             let is_early = rule.takes_any() || rule.finds_common() || rule.last_mark().is_some();
             assert!(!is_early && rule.approximate().is_none(), "{counted:?}");
         }
         let any = Rule::new(selection.min_count(1), SIDES).unwrap();
-        assert_eq!(any.tally(), Tally::None, "every line occurs once");
+        assert_eq!(any.kept().tally, Tally::None, "every line occurs once");
     }
 }
 
@@ -233,9 +233,9 @@ fn l16_a_combination_is_of_every_side_and_its_refusal_says_how() {
             ["`only` 1: one digit for 2 sides", "such as 11"],
         ),
         (&[false; 4], 4, ["`only` 0000", "such as 1001"]),
-        (&[true; 17], 17, ["17 digits given", "at most 16"]),
-        (&[true; 40], 3, ["40 digits given", "at most 16"]),
-        (&[true, false], 17, ["17 files given", "at most 16"]),
+        (&[true; 65], 65, ["65 digits given", "at most 64"]),
+        (&[true; 90], 3, ["90 digits given", "at most 64"]),
+        (&[true, false], 65, ["65 files given", "at most 64"]),
     ] {
         let refused = Rule::new(Selection::only(only), sides)
             .unwrap_err()
@@ -248,6 +248,61 @@ fn l16_a_combination_is_of_every_side_and_its_refusal_says_how() {
         first
     }] {
         assert!(Rule::new(Selection::only(&only), MOST_TOLD_SIDES).is_ok());
+    }
+}
+
+#[test]
+fn l18_up_to_64_sides_are_told_apart_in_any_order_of_the_work() {
+    for sides in [16, 23, 24, 40, 63, 64] {
+        // Every third side has the line, or the last alone.
+        for which in [
+            |side: usize| side.is_multiple_of(3),
+            |side: usize| side == 15,
+        ] {
+            let which: Vec<bool> = (0..sides).map(which).collect();
+            let digits: String = which
+                .iter()
+                .map(|&has| char::from(b'0' + u8::from(has)))
+                .collect();
+            let mut order: Vec<u32> = (1..=sides as u32).collect();
+            order.rotate_left(sides / 2);
+            for selection in [
+                Selection::only(&which),
+                Selection::union(),
+                Selection::difference(),
+            ] {
+                let rule = Rule::new(selection.labelled(Label::Sides), sides).unwrap();
+                let kept = rule.kept();
+                let (mut mark, mut words) = (0, vec![0; kept.words()]);
+                for (&number, rank) in order
+                    .iter()
+                    .zip(1..)
+                    .filter(|&(&number, _)| which[number as usize - 1])
+                {
+                    let side = rule.side(number, rank);
+                    for _again in 0..2 {
+                        let new = kept.marks.next(mark, side);
+                        if mark == 0 {
+                            kept.start(&mut words, side, 0);
+                        } else {
+                            kept.add(&mut words, side, new.is_some(), mark, 0);
+                        }
+                        mark = new.unwrap_or(mark);
+                    }
+                }
+                let found = kept.found(&words, mark);
+                let is_selected = selection != Selection::difference();
+                assert_eq!(rule.selects(found), is_selected, "{selection:?} of {sides}");
+                let (label, _) = rule.written(b"", found);
+                assert_eq!(
+                    label[..],
+                    *format!("{digits}\t").as_bytes(),
+                    "{selection:?}"
+                );
+                let other = Rule::new(Selection::only(&vec![true; sides]), sides).unwrap();
+                assert!(!other.selects(LineState { mark: 1, ..found }));
+            }
+        }
     }
 }
 

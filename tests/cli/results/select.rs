@@ -696,7 +696,7 @@ fn l7_requests_that_make_no_sense_are_wrong_usage() {
     let texts = three();
     let sandbox = with_three(&texts);
     sandbox.run("filter build a -o ../out/f -q").succeeds();
-    let seventeen = "a ".repeat(17);
+    let many = "a ".repeat(65);
     for (arguments, parts) in [
         (
             "symdiff a b --strategy bloom".to_owned(),
@@ -714,15 +714,15 @@ fn l7_requests_that_make_no_sense_are_wrong_usage() {
             "intersect a b c --at-least 2 --strategy bloom".to_owned(),
             &["bloom", "exact strategy"],
         ),
+        (format!("union --which {many}"), &["65 files given", "64"]),
         (
-            format!("union --which {seventeen}"),
-            &["17 files given", "16"],
+            format!("intersect --which {many}"),
+            &["65 files given", "64"],
         ),
         (
-            format!("intersect --which {seventeen}"),
-            &["17 files given", "16"],
+            format!("overlaps {many}"),
+            &["65 files given", "at most 16"],
         ),
-        (format!("overlaps {seventeen}"), &["17 files given", "16"]),
         ("diff a".to_owned(), &["one file given", "two or more"]),
         ("symdiff a".to_owned(), &["one file given", "two or more"]),
         (
@@ -812,7 +812,7 @@ fn l7_bounds_that_no_line_can_meet_are_wrong_usage_and_named() {
 fn l16_a_combination_that_makes_no_sense_is_wrong_usage() {
     let sandbox = Sandbox::with(b"x\n", b"x\n");
     sandbox.run("filter build a -o ../out/f").succeeds();
-    let seventeen = "a ".repeat(17);
+    let many = "a ".repeat(65);
     for (arguments, parts) in [
         (
             "intersect a b --only 10 --exactly 1".to_owned(),
@@ -831,12 +831,12 @@ fn l16_a_combination_that_makes_no_sense_is_wrong_usage() {
             &["give the digit 1", "such as 101"],
         ),
         (
-            "intersect a b --only 11111111111111111".to_owned(),
-            &["--only", "17 digits given", "at most 16"],
+            format!("intersect a b --only {}", "1".repeat(65)),
+            &["--only", "65 digits given", "at most 64"],
         ),
         (
-            format!("intersect --only 10 {seventeen}"),
-            &["17 files given", "16"],
+            format!("intersect --only 10 {many}"),
+            &["65 files given", "64"],
         ),
         (
             "intersect a b --only 10 --strategy bloom".to_owned(),

@@ -127,7 +127,7 @@ pub enum Asked {
     Between(u32, u32),
     /// Those of one combination of inputs: a bit for each that has them, the lowest for the first, and the number of
     /// all inputs.
-    Only(u32, u32),
+    Only(u64, u32),
 }
 
 /// The request to the inputs: which lines, how often, in which form and order.

@@ -37,7 +37,13 @@ pub fn case(choices: &mut Choices, scale: Scale) -> Case {
     let strip_cr = choices.one_in(3);
     let recipe = recipe(choices, scale, terminator);
     let mut inputs: Vec<Input> = Vec::new();
-    for number in 0..choices.pick(&[2, 2, 2, 2, 3, 3, 4, 6]) {
+    // Seldom more than a mark without a word of its own has bits for.
+    let count = if choices.one_in(40) {
+        choices.pick(&[17, 24, 40, 63])
+    } else {
+        choices.pick(&[2, 2, 2, 2, 3, 3, 4, 6])
+    };
+    for number in 0..count {
         let lines = match inputs.first() {
             Some(first) if recipe.relation == Relation::Equal => turned(choices, &first.lines),
             _ => recipe.lines(choices, number),

@@ -183,9 +183,13 @@ fn is_still_opening(reader: Result<&File, &io::Error>) -> bool {
     }
 }
 
-/// The name of an input.
+/// The name of an input: a letter, and from the 27th on a number behind it.
 pub fn input_name(number: usize) -> String {
-    char::from(b'a' + (number % 26) as u8).to_string()
+    let letter = char::from(b'a' + (number % 26) as u8);
+    match number / 26 {
+        0 => letter.to_string(),
+        turn => format!("{letter}{turn}"),
+    }
 }
 
 /// The name of one of the files that an input is split into.

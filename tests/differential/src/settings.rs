@@ -101,7 +101,7 @@ fn selected(choices: &mut Choices, sides: u64) -> Way {
     let sides = sides as u32;
     let least = choices.between(1, u64::from(sides)) as u32;
     let most = choices.between(u64::from(least), u64::from(sides)) as u32;
-    let bits = choices.between(1, (1 << sides) - 1) as u32;
+    let bits = choices.between(1, u64::MAX >> (64 - sides));
     let asked = choices.pick(&[
         Asked::Difference,
         Asked::Between(1, sides),
