@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
-use crate::input::{Input, Source};
+use crate::input::{Input, Source, labels};
 use crate::options::Options;
 use crate::pass::scan::{Worker, scan};
 use crate::plan::{Job, Layout, scan_layout};
@@ -67,6 +67,8 @@ pub struct Estimate {
 pub struct InputEstimate {
     /// Its path, `-` for standard input; of a side of many files, what they are called together.
     pub path: String,
+    /// Its short name ([`Options::labels`]).
+    pub label: String,
     /// Number of its files, if it is a list of files ([`Source::Files`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
@@ -132,9 +134,15 @@ pub fn estimate(inputs: &[Source], options: &Options) -> Result<Estimate> {
             "give two or more",
         ));
     }
-    let inputs = Input::open_all(inputs, options.opening())?;
-    let job = survey_to_compare(&inputs, options)?;
-    estimate_opened(&inputs, &job, options)
+    let opened = Input::open_all(inputs, options.opening())?;
+    let job = survey_to_compare(&opened, options)?;
+    let mut found = estimate_opened(&opened, &job, options)?;
+    let labels = labels(inputs, &options.labels);
+    for (input, found) in opened.iter().zip(&mut found.inputs) {
+        let side = input.sides().first().copied().unwrap_or(1) as usize;
+        found.label.clone_from(&labels[side - 1]);
+    }
+    Ok(found)
 }
 
 /// Works as [`estimate`], on `inputs` that are open and of which `job` has the sizes.
@@ -199,6 +207,7 @@ fn describe(input: &Input, sketch: &Sketch, overlap: &Overlap, number: usize) ->
     let distinct = sketch.distinct().within(lines);
     InputEstimate {
         path: input.name().display().to_string(),
+        label: input.name().display().to_string(),
         files: input.file_count(),
         bytes: input.read_bytes(),
         lines: input.lines(),

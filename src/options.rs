@@ -89,6 +89,9 @@ pub struct Options {
     pub format: LineFormat,
     /// The part of each line that is its key, where lines are records; `None`: all of it.
     pub keys: Option<Keys>,
+    /// Short names of inputs in statistics and tables: the number of an input, from 1, and its label. Each other one
+    /// has the shortest end of its path that tells it apart.
+    pub labels: Vec<(u32, String)>,
     /// The meaning of the content of a line.
     pub key_type: KeyType,
     /// The hash key; random by default.
@@ -138,6 +141,7 @@ impl Default for Options {
             decompress: true,
             format: LineFormat::default(),
             keys: None,
+            labels: Vec::new(),
             key_type: KeyType::default(),
             hash_key: HashKey::default(),
             interrupt: Interrupt::new(),

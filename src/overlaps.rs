@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 
 use crate::engine::select;
 use crate::error::{Error, Result};
-use crate::input::Source;
+use crate::input::{Source, labels};
 use crate::options::Options;
 use crate::selection::{Label, Selection};
 use crate::stats::Stats;
@@ -26,6 +26,8 @@ const MOST_INPUTS: usize = 16;
 pub struct Overlaps {
     /// The inputs as they were named, in their order.
     pub inputs: Vec<String>,
+    /// Their short names ([`Options::labels`]).
+    pub labels: Vec<String>,
     /// The combinations that have lines, those with the most lines first.
     pub combinations: Vec<Combination>,
     /// The statistics of the run.
@@ -110,6 +112,7 @@ pub fn overlaps(inputs: &[Source], options: &Options) -> Result<Overlaps> {
     combinations.sort_unstable_by_key(|found| Reverse((found.lines, found.bits.reverse_bits())));
     Ok(Overlaps {
         inputs: inputs.iter().map(Source::to_string).collect(),
+        labels: labels(inputs, &options.labels),
         combinations,
         stats,
     })

@@ -44,6 +44,11 @@ pub struct Stats {
 pub struct InputStats {
     /// Its path, `-` for standard input; of a side of many files, what they are called together.
     pub path: String,
+    /// Its short name ([`Options::labels`](crate::Options::labels)).
+    pub label: String,
+    /// The number of the first side that it is, from 1.
+    #[serde(skip)]
+    pub(crate) side: u32,
     /// Number of its files, if it is a list of files ([`Source::Files`](crate::Source::Files)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,

@@ -46,7 +46,9 @@ fn use_options(command: &Command) {
     match command {
         Command::Intersect(arguments) => {
             let request = arguments.request();
-            check(&request.options(&interrupt));
+            if let Ok(options) = request.options(&interrupt) {
+                check(&options);
+            }
             assert!(!request.inputs.is_empty());
         }
         Command::Plan(arguments) => {

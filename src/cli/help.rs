@@ -30,6 +30,7 @@ const FEW: usize = 20;
 /// plan decides well.
 const RARE: &[&str] = &[
     "null",
+    "name",
     "via_of",
     "strip_cr",
     "decompress",

@@ -315,6 +315,8 @@ impl<'a> Engine<'a> {
         tell_left_out(&inputs, self.options);
         let describe = |input: Input| InputStats {
             path: input.name().display().to_string(),
+            label: input.name().display().to_string(),
+            side: input.sides().first().copied().unwrap_or(0),
             files: input.file_count(),
             bytes: input.read_bytes(),
             stored_bytes: input.stored_bytes(),

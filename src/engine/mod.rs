@@ -47,7 +47,7 @@ use crate::error::Result;
 use crate::estimate::{Estimate, estimate_opened};
 use crate::filter::FilterTarget;
 use crate::hash::LineHasher;
-use crate::input::Source;
+use crate::input::{Source, labels};
 use crate::options::Options;
 use crate::output::Sink;
 use crate::plan::{self, Distinct, Job, Plan, SetEstimate};
@@ -97,7 +97,13 @@ pub fn select(
         space: &space,
         out: &out,
     };
-    let stats = engine.run(opened, start)?;
+    let mut stats = engine.run(opened, start)?;
+    let labels = labels(inputs, &options.labels);
+    for input in &mut stats.inputs {
+        if let Some(label) = labels.get((input.side as usize).wrapping_sub(1)) {
+            input.label.clone_from(label);
+        }
+    }
     // Last, so that a run that fails leaves an older filter of this name as it was.
     saving.map_or(Ok(()), FilterTarget::finish)?;
     Ok(stats)

@@ -23,6 +23,7 @@ mod commands;
 mod findings;
 mod front;
 pub(crate) mod keying;
+mod labels;
 mod notices;
 mod opening;
 pub(crate) mod parts;
@@ -51,6 +52,7 @@ use crate::record::Columns;
 use crate::sys::file_id::FileId;
 
 pub(crate) use crate::input::findings::ReadCounts;
+pub(crate) use crate::input::labels::labels;
 pub use crate::input::source::{Files, Source};
 
 /// An input that was opened and checked.

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli::help::RESULT;
 use crate::cli::options::{LineArguments, MachineArguments, TalkArguments};
-use crate::cli::sides::{FILES, InputArguments};
+use crate::cli::sides::{FILES, InputArguments, LabelArguments};
 use crate::cli::texts;
 
 /// Estimate how many lines each FILE has, and how many are in all of them.
@@ -22,6 +22,9 @@ use crate::cli::texts;
 pub(crate) struct EstimateArguments {
     #[command(flatten)]
     pub(super) inputs: InputArguments,
+
+    #[command(flatten)]
+    pub(super) labels: LabelArguments,
 
     #[command(flatten)]
     pub(super) machine: MachineArguments,

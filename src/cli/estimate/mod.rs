@@ -37,6 +37,7 @@ pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Resul
     let options = Options {
         format: arguments.lines.format(),
         hash_key: arguments.lines.hash_key(),
+        labels: arguments.labels.labels(&arguments.inputs)?,
         observer: Some(reporter.clone()),
         ..arguments
             .lines
@@ -64,11 +65,11 @@ fn describe(found: &Estimate) -> String {
 }
 
 fn describe_input(input: &InputEstimate, sees_common: bool) -> Vec<String> {
-    let path = visible(&input.path);
+    let label = visible(&input.label);
     let distinct = describe_count(input.distinct);
     let mut lines = vec![
         format!(
-            "{path}: {}, {distinct} distinct",
+            "{label}: {}, {distinct} distinct",
             counted(input.lines, "line")
         ),
         format!("  in no other file: {}", describe_count(input.only)),

@@ -11,7 +11,7 @@ use crate::cli::help::{REPORTS, RESULT};
 use crate::cli::options::TalkArguments;
 use crate::cli::outputs::{CompressArguments, OutViaArguments};
 use crate::cli::run_options::{ChoiceArguments, ForceArguments, RunArguments};
-use crate::cli::sides::{FILES, InputArguments};
+use crate::cli::sides::{FILES, InputArguments, LabelArguments};
 use crate::cli::texts::{self, long};
 
 const PAGE: &str = "\
@@ -33,6 +33,9 @@ if the run succeeds.";
 pub(crate) struct OverlapsArguments {
     #[command(flatten)]
     pub(super) inputs: InputArguments,
+
+    #[command(flatten)]
+    pub(super) labels: LabelArguments,
 
     #[arg(short, long, help = texts::OUTPUT, value_name = "FILE", help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,

@@ -32,7 +32,8 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
     let (output, out_via) = (arguments.output.as_deref(), &arguments.out_via);
     claims.send_result(output, out_via, &arguments.talk)?;
     claims.write_page(arguments.report.as_deref())?;
-    let options = arguments.run.options(out_via.local(output), interrupt);
+    let mut options = arguments.run.options(out_via.local(output), interrupt);
+    options.labels = arguments.labels.labels(&arguments.inputs)?;
     let mut options = arguments.force.add_to(arguments.choice.add_to(options));
     claims.compress(arguments.compress.asked(), &mut options)?;
     claims.check_names(false, &arguments.talk)?;
@@ -81,8 +82,8 @@ fn describe(found: &Overlaps, out: &mut dyn Write) -> io::Result<()> {
         let which = combination.which();
         let (lines, common) = (combination.lines, combination.common_lines);
         write!(out, "{which:<width$}  {lines:>own$}  {common:>all$} ")?;
-        let inputs = found.inputs.iter().enumerate();
-        for (_, name) in inputs.filter(|&(input, _)| combination.has(input)) {
+        let labels = found.labels.iter().enumerate();
+        for (_, name) in labels.filter(|&(input, _)| combination.has(input)) {
             write!(out, " {}", visible(name))?;
         }
         writeln!(out)?;

@@ -27,6 +27,7 @@ const MOST_ROWS: usize = 1000;
 #[derive(Serialize)]
 struct Document<'a> {
     inputs: &'a [String],
+    labels: &'a [String],
     combinations: &'a [Combination],
     stats: &'a Stats,
     sets: &'a [Set<'a>],
@@ -38,6 +39,7 @@ struct Document<'a> {
 /// The distinct lines of a file.
 #[derive(Serialize)]
 struct Set<'a> {
+    label: &'a str,
     path: &'a str,
     distinct_lines: u64,
 }
@@ -52,6 +54,7 @@ pub(super) fn page(
     let sets = sets(found);
     let whole = Document {
         inputs: &found.inputs,
+        labels: &found.labels,
         combinations: &found.combinations,
         stats: &found.stats,
         sets: &sets,
@@ -86,16 +89,18 @@ fn counted(number: u64, noun: &str) -> String {
 }
 
 fn sets(found: &Overlaps) -> Vec<Set<'_>> {
-    let set = |(input, path)| {
+    let set = |(input, (path, label))| {
         let all = found.combinations.iter();
         let its = all.filter(|combination| combination.has(input));
         Set {
+            label,
             path,
             distinct_lines: its.map(|combination| combination.lines).sum(),
         }
     };
     let paths = found.inputs.iter().map(String::as_str);
-    paths.enumerate().map(set).collect()
+    let labels = found.labels.iter().map(String::as_str);
+    paths.zip(labels).enumerate().map(set).collect()
 }
 
 /// Returns the combinations that the table has.
@@ -129,7 +134,8 @@ fn overlaps(figures: &Figures, found: &Overlaps, sets: &[Set<'_>]) -> Markup {
                 div { (combinations(figures, found)) }
                 div {
                     (rows(figures, "Distinct lines of each file", "/sets", &[
-                        ("file", "/path", Unit::Text),
+                        ("file", "/label", Unit::Text),
+                        ("path", "/path", Unit::Text),
                         ("distinct lines", "/distinct_lines", Unit::Count),
                     ]))
                 }

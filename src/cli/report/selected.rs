@@ -123,6 +123,7 @@ fn summary(figures: &Figures, found: &[Named]) -> Markup {
         "Inputs",
         "/stats/inputs",
         &[
+            ("file", "/label", Unit::Text),
             ("path", "/path", Unit::Text),
             ("files", "/files", Unit::Count),
             ("bytes as stored", "/stored_bytes", Unit::Bytes),

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use outset::{Error, Interrupt, Label, Options, Order, Selection};
+use outset::{Error, Interrupt, Label, Options, Order, Result, Selection};
 
 use crate::cli::exit::EXIT_STATUS;
 use crate::cli::help::{REPORTS, RESULT};
@@ -17,7 +17,7 @@ use crate::cli::outputs::{CompressArguments, OutViaArguments};
 use crate::cli::run_options::{
     ChoiceArguments, ForceArguments, RunArguments, StoredFilterArguments,
 };
-use crate::cli::sides::{FILES, InputArguments};
+use crate::cli::sides::{FILES, InputArguments, LabelArguments};
 use crate::cli::texts::{self, long};
 
 const REPLACED: &str = "\
@@ -423,6 +423,9 @@ pub(crate) struct SetArguments {
     pub(super) count_only: bool,
 
     #[command(flatten)]
+    labels: LabelArguments,
+
+    #[command(flatten)]
     written: WrittenArguments,
 
     #[command(flatten)]
@@ -507,12 +510,18 @@ impl<'a> SelectRequest<'a> {
     }
 
     /// Returns the options of the run.
-    pub(crate) fn options(&self, interrupt: &Interrupt) -> Options {
-        let options = self.set.options(interrupt);
-        match self.filters {
+    ///
+    /// # Errors
+    /// [`Error::Usage`](outset::Error::Usage) for labels of sides that are not there.
+    pub(crate) fn options(&self, interrupt: &Interrupt) -> Result<Options> {
+        let options = Options {
+            labels: self.set.labels.labels(self.inputs)?,
+            ..self.set.options(interrupt)
+        };
+        Ok(match self.filters {
             Some(filters) => filters.add_to(options),
             None => options,
-        }
+        })
     }
 }
 

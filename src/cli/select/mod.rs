@@ -39,7 +39,7 @@ pub(crate) fn run(request: SelectRequest<'_>, interrupt: &Interrupt) -> Result<(
     };
     let sources = request.inputs.sources_for(purpose)?;
     reporter.announce(request.inputs.names_of_sides(&sources));
-    let mut options = request.options(interrupt);
+    let mut options = request.options(interrupt)?;
     let claims = claim(request, &sources, &mut options)?;
     if let Some(filter) = request.filters.and_then(|filters| filters.filter.as_ref()) {
         signals::watch_mapping(filter, interrupt)?;

@@ -1,11 +1,12 @@
 //! The sides of an operation as they are named on the command line.
 //!
-//! *Owns:* the arguments FILE, --side, --files-from and --via, and what they mean. *Invariants:* sides count in the
-//! order of the command line, however they are named; nothing is looked at before [`InputArguments::sources`]. *Cost:*
-//! the paths of all files, within the memory limit.
+//! *Owns:* the arguments FILE, --side, --files-from, --via and --name, and what they mean. *Invariants:* sides count
+//! in the order of the command line, however they are named; nothing is looked at before
+//! [`InputArguments::sources`]. *Cost:* the paths of all files, within the memory limit.
 
 mod arguments;
 mod expand;
+mod labels;
 mod list;
 mod names;
 mod stdin;
@@ -18,6 +19,7 @@ use outset::{Error, Files, Interrupt, Producer, Result, Source};
 
 pub(crate) use self::arguments::{FILES, SIDES};
 use self::expand::expand;
+pub(crate) use self::labels::LabelArguments;
 pub(crate) use self::list::List;
 pub(crate) use self::names::Names;
 use self::stdin::{STDIN, check_part};
@@ -56,6 +58,14 @@ enum Side {
 }
 
 impl Side {
+    /// Returns the words that name it: one at least.
+    fn words(&self) -> &[PathBuf] {
+        match self {
+            Self::File(path) | Self::List(path) => std::slice::from_ref(path),
+            Self::Paths(paths) => paths,
+        }
+    }
+
     /// Returns true if its bytes are those of standard input.
     fn is_stdin(&self) -> bool {
         match self {

@@ -29,12 +29,9 @@ pub(crate) struct SidesPurpose {
 }
 
 impl Side {
-    /// Its words, if they are several.
-    fn words(&self) -> Option<&[PathBuf]> {
-        match self {
-            Self::Paths(words) if words.len() > 1 => Some(words),
-            _ => None,
-        }
+    /// Returns its words, if they are several.
+    fn several_words(&self) -> Option<&[PathBuf]> {
+        Some(self.words()).filter(|words| words.len() > 1)
     }
 }
 
@@ -53,17 +50,20 @@ impl InputArguments {
     /// Says for people what each side of several words is; `sources` are the sides as they are read.
     pub(crate) fn names_of_sides(&self, sources: &[Source]) -> Vec<String> {
         let sides = (1..).zip(self.sides.iter().zip(sources));
-        let names = sides.filter_map(|(number, (side, source))| match (side.words(), source) {
-            (Some(words), Source::Files(files)) => {
-                let files = numbers::counted(files.paths().len() as u64, "file");
-                Some(format!("side {number}: {files}: {}", named(words)))
-            }
-            (Some(words), Source::Producer(producer)) => {
-                let outputs = numbers::counted(producer.names().len() as u64, "output");
-                Some(format!("side {number}: {outputs}: {}", named(words)))
-            }
-            _ => None::<String>,
-        });
+        let names =
+            sides.filter_map(
+                |(number, (side, source))| match (side.several_words(), source) {
+                    (Some(words), Source::Files(files)) => {
+                        let files = numbers::counted(files.paths().len() as u64, "file");
+                        Some(format!("side {number}: {files}: {}", named(words)))
+                    }
+                    (Some(words), Source::Producer(producer)) => {
+                        let outputs = numbers::counted(producer.names().len() as u64, "output");
+                        Some(format!("side {number}: {outputs}: {}", named(words)))
+                    }
+                    _ => None::<String>,
+                },
+            );
         names.collect()
     }
 
@@ -87,7 +87,7 @@ impl InputArguments {
         let [only] = &self.sides[..] else {
             return Ok(());
         };
-        let Some(words) = only.words().filter(|_| purpose.least > 1) else {
+        let Some(words) = only.several_words().filter(|_| purpose.least > 1) else {
             return Ok(());
         };
         let number = match words.len() {

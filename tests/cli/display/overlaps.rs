@@ -89,7 +89,7 @@ fn matrix(plot: ElementRef<'_>) -> Vec<String> {
 /// The page must have the numbers of the table as JSON, in tables and in the plot.
 fn assert_shows(page: &Html, table: &Value) {
     let document = document(page);
-    for field in ["inputs", "combinations", "stats"] {
+    for field in ["inputs", "labels", "combinations", "stats"] {
         // The run that printed the table is the one that the page is about.
         assert_eq!(document[field], table[field], "{field}");
     }
@@ -104,7 +104,7 @@ fn assert_shows(page: &Html, table: &Value) {
         let lines: u64 = its.map(|(_, lines)| lines).sum();
         assert_eq!(
             set,
-            &json!({ "path": names[file], "distinct_lines": lines })
+            &json!({ "label": names[file], "path": names[file], "distinct_lines": lines })
         );
     }
     let listed = all(
@@ -199,16 +199,14 @@ fn l13_files_without_lines_have_no_plot() {
 #[test]
 fn l13_names_in_the_plot_are_shortened_harmless_and_said_in_full() {
     let hostile = "<&\"'>\u{202e}\u{1b}</svg><script>";
-    let directory = "a-directory-with-a-name-that-goes-on/".repeat(3);
+    let long = "a-file-with-a-name-that-goes-on-".repeat(3) + "file.txt";
     let sandbox = Sandbox::with(&lines(0..300), &lines(200..500));
-    fs::create_dir_all(sandbox.input(&directory)).unwrap();
     fs::create_dir(sandbox.input("<&\"'>\u{202e}\u{1b}<")).unwrap();
-    let long = format!("{directory}file.txt");
     for name in [hostile, &long] {
         fs::write(sandbox.input(name), lines(100..400)).unwrap();
     }
     let mut command = sandbox.command("overlaps a -q --report ../out/r.html");
-    command.args([hostile, &long]);
+    command.args([hostile, &long, "--name", &format!("{hostile}={hostile}")]);
     sandbox.start(command).finish().succeeds();
     let text = fs::read_to_string(sandbox.output("r.html")).unwrap();
     assert!(!text.contains(['\u{1b}', '\u{202e}']));
@@ -222,6 +220,11 @@ fn l13_names_in_the_plot_are_shortened_harmless_and_said_in_full() {
     let titles = texts(plot, "text title");
     assert_eq!(titles, ["a", &shown, &long]);
     let named = texts(plot, "text:has(title)");
+    let labelled = named[1].strip_prefix(&shown).unwrap();
+    assert!(
+        labelled.starts_with("<&\"'>") && labelled.ends_with("<script>"),
+        "{labelled}"
+    );
     let short = named[2].strip_prefix(&long).unwrap();
     assert!(
         short.contains('…') && short.ends_with("file.txt"),

@@ -89,7 +89,7 @@ impl PlotLayout {
 /// Draws the plot; `lines` are the distinct lines of each file.
 pub(in crate::cli::report) fn plot(found: &Overlaps, lines: &[u64]) -> Option<Markup> {
     let largest = found.combinations.first()?;
-    let names: Vec<String> = found.inputs.iter().map(|name| fitted(name, NAME)).collect();
+    let names: Vec<String> = found.labels.iter().map(|name| fitted(name, NAME)).collect();
     let layout = PlotLayout::of(found, &names, lines);
     let shapes = html! {
         (files(&layout, found, &names, lines))
@@ -183,8 +183,8 @@ const LONGEST_NAME: usize = 40;
 
 /// Lists the files of a combination; long names are shortened.
 pub(in crate::cli::report) fn names_of(found: &Overlaps, combination: &Combination) -> String {
-    let inputs = found.inputs.iter().enumerate();
-    let its = inputs.filter(|&(input, _)| combination.has(input));
+    let labels = found.labels.iter().enumerate();
+    let its = labels.filter(|&(input, _)| combination.has(input));
     let names: Vec<String> = its
         .map(|(_, name)| shortened(name, LONGEST_NAME, "…"))
         .collect();

@@ -76,9 +76,9 @@ pub(in crate::cli::report) fn circles(found: &Overlaps) -> Option<Markup> {
         @for (middle, colour) in circles.middles.iter().zip(COLOURS) {
             (ring(*middle, RADIUS, colour))
         }
-        @for (point, (name, colour)) in circles.names.iter().zip(found.inputs.iter().zip(COLOURS)) {
+        @for (point, ((label, path), colour)) in circles.names.iter().zip(found.labels.iter().zip(&found.inputs).zip(COLOURS)) {
             @let room = WIDTH / 2.0 - 2.0 * MARGIN;
-            (text(*point, Anchor::Middle, colour, &fitted(name, room), Some(&visible(name))))
+            (text(*point, Anchor::Middle, colour, &fitted(label, room), Some(&visible(path))))
         }
         @for &(which, (x, y)) in circles.parts {
             (text((x, y + MIDDLE), Anchor::Middle, INK, &grouped(lines(found, which)), None))
