@@ -40,6 +40,7 @@
 //! | [`select`] | K to L inputs | [`between`](Selection::between) | `intersect --at-least K --at-most L` |
 //! | [`select`] | exactly these inputs | [`only`](Selection::only) | `intersect --only 101` |
 //! | [`overlaps`](overlaps()) | each combination of inputs, counted | | `overlaps` |
+//! | [`pairs`](pairs()) | each two inputs, counted | | `overlaps --pairs` |
 //!
 //! [symdiff]: Selection::symmetric_difference
 //!
@@ -327,7 +328,7 @@ pub use output::{
     Codec, Compressing, Compression, CompressorPlan, Consumer, CountSink, OutputDirectory,
     OutputFile, OutputWriter, Sink, WriteSink,
 };
-pub use overlaps::{Combination, Overlaps, overlaps};
+pub use overlaps::{Combination, Overlaps, Pairs, overlaps, pairs};
 pub use plan::Strategy;
 pub use record::{BadRecords, Dialect, Field, Joined, KeyForm, Keys, Syntax};
 pub use results::{Results, collect};

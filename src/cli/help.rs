@@ -60,6 +60,7 @@ const RARE: &[&str] = &[
     "at_most",
     "exactly",
     "only",
+    "pairs",
     "compress",
     "out_via",
     "max_count",

@@ -53,6 +53,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("at_most", "--at-most"),
     ("exactly", "--exactly"),
     ("only", "--only"),
+    ("pairs", "--pairs"),
     ("min_count", "--min-count"),
     ("max_count", "--max-count"),
     ("top", "--top"),

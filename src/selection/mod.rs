@@ -37,7 +37,7 @@ pub use label::Label;
 pub(crate) use label::LabelForm;
 pub(crate) use line_state::{LineState, StateLayout};
 use marks::LARGEST_MARK;
-pub(crate) use marks::{EXCLUDED, MOST_COUNTED_SIDES, Marks};
+pub(crate) use marks::{EXCLUDED, MOST_COUNTED_SIDES, MOST_TOLD_SIDES, Marks};
 use occurrence_counts::OccurrenceCounts;
 use one_combination::OneCombination;
 pub use order::Order;

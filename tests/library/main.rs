@@ -8,7 +8,7 @@
 mod alterations; // spill files that come back altered, at random
 mod circles; // imports between the files of src
 mod clusters; // jobs of several processes: shards, joins, what gets lost or mixed up between them
-mod combinations; // one combination of sides: every one, by every strategy, in memory and spilled
+mod combinations; // one combination of up to 64 sides, by every strategy, in memory and spilled
 mod comments; // width, and the words that descriptions open with
 mod comparisons; // both ways beside each other: false lines, rates, shared runs
 mod corpora; // what fuzzers found, replayed
@@ -26,6 +26,7 @@ mod many_files; // very many buckets: what a run says before it makes their file
 mod missing; // comparisons of a difference: missing lines, rates, what is read for them
 mod oracle; // the naive answer
 mod overlap; // nothing to everything in common, a line beside a million: what is spilled and split
+mod pairs; // the common lines of each two of up to 64 sides, by every strategy, in memory and spilled
 mod parquet; // files of other programs, cut short, altered and hostile ones
 mod random; // random cases of the differential runner: all strategies and options give the oracle's set
 mod repeated; // lines that come again and again: known ones are not spilled again

@@ -1,14 +1,16 @@
-//! `outset overlaps`: how many distinct lines each combination of files has.
+//! `outset overlaps`: how many distinct lines each combination of files has, or each two of them.
 //!
-//! *Owns:* the table as text and as JSON. *Invariants:* combinations without lines are not
+//! *Owns:* the table as text and as JSON, and which table it is. *Invariants:* combinations without lines are not
 //! listed; their own lines add up to all distinct lines.
 
 mod arguments;
+mod pairs;
 
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use outset::{Combination, Interrupt, Overlaps, Result, overlaps};
+use outset::{Combination, Interrupt, Options, Overlaps, Pairs, Result, Source, Stats, overlaps};
+use serde::Serialize;
 
 pub(crate) use self::arguments::OverlapsArguments;
 use super::escaping::visible;
@@ -43,9 +45,12 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
     options.observer = Some(outputs.observer(reporter.clone()));
     outputs.note_temp_dirs(&options);
     reporter.announce(missing_temp_dirs(&options));
-    let found = overlaps(&sources, &options)?;
+    let found = Table::count(&sources, arguments.pairs, &options)?;
     reporter.finish();
-    let filled = outputs.fill_page(|page, origin| page.fill_overlaps(&found, origin));
+    let filled = outputs.fill_page(|page, origin| match &found {
+        Table::Combinations(found) => page.fill_overlaps(found, origin),
+        Table::Pairs(found) => page.fill_pairs(found, origin),
+    });
     // The table is there whatever becomes of the page.
     let result = outputs.require_result()?;
     let written = result.written(|out| {
@@ -53,19 +58,53 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
             serde_json::to_writer_pretty(&mut *out, &found)?;
             writeln!(out)
         } else {
-            describe(&found, out)
+            found.describe(out)
         }
     })?;
     result.flush(written)?;
     filled?;
     outputs.put_in_place()?;
     if !arguments.talk.quiet {
-        warn(&summary(&found.stats));
+        warn(&summary(found.stats()));
     }
     Ok(())
 }
 
-/// Writes the table for people, row by row: it may have 65,535 of them.
+/// The numbers that were counted.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Table {
+    Combinations(Overlaps),
+    Pairs(Pairs),
+}
+
+impl Table {
+    /// Counts combinations, or pairs where these are wanted or there are too many sides for anything else.
+    fn count(sources: &[Source], is_of_pairs: bool, options: &Options) -> Result<Self> {
+        if is_of_pairs || sources.len() > Overlaps::MOST_INPUTS {
+            outset::pairs(sources, options).map(Self::Pairs)
+        } else {
+            overlaps(sources, options).map(Self::Combinations)
+        }
+    }
+
+    fn stats(&self) -> &Stats {
+        match self {
+            Self::Combinations(found) => &found.stats,
+            Self::Pairs(found) => &found.stats,
+        }
+    }
+
+    /// Writes the table for people.
+    fn describe(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Combinations(found) => describe(found, out),
+            Self::Pairs(found) => pairs::describe(found, out),
+        }
+    }
+}
+
+/// Writes the table of combinations for people, row by row: it may have 65,535 of them.
 fn describe(found: &Overlaps, out: &mut dyn Write) -> io::Result<()> {
     let digits = |title: &str, number: fn(&Combination) -> u64| {
         let largest = found.combinations.iter().map(number).max().unwrap_or(0);

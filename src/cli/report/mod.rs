@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the target of the page and the recording of the run ([`recording`]); the page is made of a
 //! document of all figures ([`figures`]), tables of it ([`tables`]), pictures ([`charts`]), the parts
-//! that all commands have ([`sections`]) and those of each ([`selected`], [`overlaps`], [`comparison`]), in
+//! that all commands have ([`sections`]) and those of each ([`selected`], [`overlaps`], [`pairs`], [`comparison`]), in
 //! one frame ([`page`]).
 //!
 //! *Invariants:* the target is opened before the run and filled after it, so a failed run leaves no
@@ -15,6 +15,7 @@ mod comparison;
 mod figures;
 mod overlaps;
 mod page;
+mod pairs;
 mod recording;
 mod samples;
 mod sections;
@@ -26,7 +27,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use outset::compare::Plans;
-use outset::{Error, Interrupt, Observer, OutputFile, Overlaps, Result, Stats};
+use outset::{Error, Interrupt, Observer, OutputFile, Overlaps, Pairs, Result, Stats};
 
 use super::compare::ComparisonReport;
 use super::origin::Origin;
@@ -91,6 +92,14 @@ impl Page {
     /// [`Error::Output`] where the file cannot be written.
     pub(crate) fn fill_overlaps(&mut self, found: &Overlaps, origin: &Origin) -> Result<()> {
         self.fill(|recorded, out| overlaps::page(found, recorded, origin, out))
+    }
+
+    /// Writes the report of pairs of files, which is not in place yet.
+    ///
+    /// # Errors
+    /// [`Error::Output`] where the file cannot be written.
+    pub(crate) fn fill_pairs(&mut self, found: &Pairs, origin: &Origin) -> Result<()> {
+        self.fill(|recorded, out| pairs::page(found, recorded, origin, out))
     }
 
     /// Writes the report of a comparison, which is not in place yet: the plans of each point, and the rates that are

@@ -22,7 +22,7 @@ use crate::cli::numbers::grouped;
 use crate::cli::origin::Origin;
 
 /// More combinations are not in the table.
-const MOST_ROWS: usize = 1000;
+pub(super) const MOST_ROWS: usize = 1000;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -38,10 +38,10 @@ struct Document<'a> {
 
 /// The distinct lines of a file.
 #[derive(Serialize)]
-struct Set<'a> {
-    label: &'a str,
-    path: &'a str,
-    distinct_lines: u64,
+pub(super) struct Set<'a> {
+    pub(super) label: &'a str,
+    pub(super) path: &'a str,
+    pub(super) distinct_lines: u64,
 }
 
 /// Writes the page.
@@ -83,7 +83,7 @@ pub(super) fn page(
 }
 
 /// Formats a number and the noun that it counts, with an s unless the number is 1.
-fn counted(number: u64, noun: &str) -> String {
+pub(super) fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", grouped(number))
 }
@@ -133,15 +133,21 @@ fn overlaps(figures: &Figures, found: &Overlaps, sets: &[Set<'_>]) -> Markup {
             div.pair {
                 div { (combinations(figures, found)) }
                 div {
-                    (rows(figures, "Distinct lines of each file", "/sets", &[
-                        ("file", "/label", Unit::Text),
-                        ("path", "/path", Unit::Text),
-                        ("distinct lines", "/distinct_lines", Unit::Count),
-                    ]))
+                    (files(figures))
                 }
             }
         }
     }
+}
+
+/// Makes the table of the files, which the document has at `/sets`.
+pub(super) fn files(figures: &Figures) -> Markup {
+    let columns = [
+        ("file", "/label", Unit::Text),
+        ("path", "/path", Unit::Text),
+        ("distinct lines", "/distinct_lines", Unit::Count),
+    ];
+    rows(figures, "Distinct lines of each file", "/sets", &columns)
 }
 
 /// Words the content of the section, and what it leaves out.

@@ -3,5 +3,6 @@
 mod labels;
 mod notices;
 mod overlaps;
+mod pairs;
 mod progress;
 mod report;

@@ -509,7 +509,7 @@ fn browser() -> Option<&'static str> {
 }
 
 #[test]
-#[ignore = "slow: a browser draws seven pages"]
+#[ignore = "slow: a browser draws eight pages"]
 fn in_a_browser_nothing_is_too_wide_cut_or_overlapped() {
     let Some(browser) = browser() else {
         eprintln!("skipped: no chromium is installed to look at the page");
@@ -525,6 +525,7 @@ fn in_a_browser_nothing_is_too_wide_cut_or_overlapped() {
         "compare --sweep memory=16M,24M,64M",
         "compare --operation diff --memory 16M",
         "overlaps --memory 16M",
+        "overlaps --pairs --memory 24M a b a b b",
     ];
     for (number, command) in commands.into_iter().enumerate() {
         let sandbox = large();

@@ -721,7 +721,7 @@ fn l7_requests_that_make_no_sense_are_wrong_usage() {
         ),
         (
             format!("overlaps {many}"),
-            &["65 files given", "at most 16"],
+            &["65 files given", "at most 64"],
         ),
         ("diff a".to_owned(), &["one file given", "two or more"]),
         ("symdiff a".to_owned(), &["one file given", "two or more"]),

@@ -190,6 +190,8 @@ pub enum Way {
     Intersect,
     /// `select`, of these.
     Select(Wanted),
+    /// `pairs`.
+    Pairs,
     /// The first input into a filter that is kept in a file, the others held against that.
     Stored {
         /// The filter's kind.

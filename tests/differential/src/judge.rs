@@ -13,7 +13,7 @@ use outset::{Label, Order};
 
 use crate::case::{Asked, Case, Often, Setting, Wanted, Way};
 use crate::oracle::{self, Lines};
-use crate::run::{Answer, Collected, Compared, Outcome, Runner, contents, numbers};
+use crate::run::{Answer, Collected, Compared, Outcome, Runner, contents, numbers, pair_as_line};
 use crate::sandbox::Contents;
 
 /// A setting that does not give the right answer.
@@ -193,6 +193,9 @@ impl<'a> Truth<'a> {
             let named = numbers(case, setting);
             return self.judge_selected(wanted, &named, case, answer);
         }
+        if setting.way == Way::Pairs {
+            return self.judge_pairs(&numbers(case, setting), answer);
+        }
         let found = distinct(&answer.lines)?;
         if let Some(compared) = answer.compared {
             if setting.way == Way::Compare(Mistake::MissingLines) {
@@ -257,6 +260,39 @@ impl<'a> Truth<'a> {
             );
             Wrong::err(WrongKind::Extra, what)
         })
+    }
+
+    /// The answer must be the common lines of each two inputs, of those that are named by these numbers, and the number
+    /// of all lines.
+    fn judge_pairs(&self, named: &[usize], answer: &Answer) -> Result<(), Wrong> {
+        let mut found = answer.lines.iter();
+        for (one, first) in named.iter().enumerate() {
+            for (other, second) in named.iter().enumerate() {
+                let common = self.inputs[*first]
+                    .intersection(&self.inputs[*second])
+                    .count();
+                let expected = pair_as_line(one, other, common as u64);
+                let found = found.next().unwrap_or_default();
+                if found != expected.as_bytes() {
+                    let what = format!("pair {} instead of {expected}", found.escape_ascii());
+                    return Wrong::err(WrongKind::Counts, what);
+                }
+            }
+        }
+        let all: Lines = named
+            .iter()
+            .flat_map(|&number| &self.inputs[number])
+            .copied()
+            .collect();
+        if answer.claimed.0 == all.len() as u64 {
+            return Ok(());
+        }
+        let what = format!(
+            "{} lines claimed, {} are there",
+            answer.claimed.0,
+            all.len()
+        );
+        Wrong::err(WrongKind::Counts, what)
     }
 
     /// The answer must be what the oracle selects, of inputs that are named by these numbers.

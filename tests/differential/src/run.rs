@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use outset::compare::{Mistake, compare};
 use outset::{
-    Error, ErrorKind, Files, KeyType, Options, Producer, Selection, Source, intersect, select,
+    Error, ErrorKind, Files, KeyType, Options, Producer, Selection, Source, intersect, pairs,
+    select,
 };
 
 use crate::case::{Case, Setting, Way};
@@ -330,6 +331,18 @@ fn answer(
     let stats = match setting.way {
         Way::Intersect => intersect(sources, options, &mut sink)?,
         Way::Select(wanted) => select(sources, wanted.selection(), options, &mut sink)?,
+        Way::Pairs => {
+            let found = pairs(sources, options)?;
+            let all = 0..sources.len();
+            for (one, other) in all
+                .clone()
+                .flat_map(|one| all.clone().map(move |other| (one, other)))
+            {
+                let common = found.common_lines(one, other);
+                let _infallible = sink(pair_as_line(one, other, common).as_bytes());
+            }
+            found.stats
+        }
         Way::Stored { kind, fpr } => {
             stored::through_a_file(sandbox, sources, (kind, fpr), options, &mut sink)?
         }
@@ -358,6 +371,11 @@ fn answer(
         compared,
         ..Answer::bare(Collected::default(), stats.exact, claimed)
     })
+}
+
+/// Writes the lines that two inputs have in common as a line of an answer.
+pub(crate) fn pair_as_line(one: usize, other: usize, common: u64) -> String {
+    format!("{one} {other} {common}")
 }
 
 /// The limit that a refusal advises, in bytes; 0 where it advises none.

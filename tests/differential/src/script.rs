@@ -115,6 +115,7 @@ fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
             let command = selecting(wanted, names.len()).join(" ");
             (format!("outset {command}"), &names[..])
         }
+        Way::Pairs => ("outset overlaps --pairs".to_owned(), &names[..]),
         Way::Compare(Mistake::FalseLines) => ("outset compare".to_owned(), &names[..]),
         Way::Compare(Mistake::MissingLines) => {
             ("outset compare --operation diff".to_owned(), &names[..])

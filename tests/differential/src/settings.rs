@@ -46,7 +46,7 @@ pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
             strategy.filter(|&strategy| strategy != Strategy::Bloom || wanted.may_be_approximate())
         }
         Way::Stored { .. } | Way::Changed { .. } => None,
-        Way::Compare(_) => strategy.filter(|strategy| strategy.is_exact()),
+        Way::Compare(_) | Way::Pairs => strategy.filter(|strategy| strategy.is_exact()),
     };
     Setting {
         way,
@@ -73,7 +73,8 @@ fn way(choices: &mut Choices, case: &Case) -> Way {
         .iter()
         .all(|input| !input.is_fifo && !input.is_command);
     let is_twice = case.again.is_some();
-    match choices.below(18) {
+    match choices.below(19) {
+        18 => Way::Pairs,
         13..18 => selected(choices, case.inputs.len() as u64 + u64::from(is_twice)),
         10 if !is_twice => Way::Stored {
             kind: choices.pick(&[
@@ -168,7 +169,7 @@ fn buckets_and_spill(choices: &mut Choices) -> (Option<u32>, bool) {
 
 /// Tells whether the lines themselves are compared, so that their hashes may be as bad as can be.
 fn compares(way: Way) -> bool {
-    matches!(way, Way::Intersect | Way::Select(_))
+    matches!(way, Way::Intersect | Way::Select(_) | Way::Pairs)
 }
 
 fn hash(choices: &mut Choices, case: &Case, way: Way) -> HashChoice {

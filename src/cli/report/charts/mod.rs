@@ -1,7 +1,8 @@
 //! Pictures: `plotters` draws charts with axes as SVG, [`shapes`] those without; the page gives them their colours.
 //!
 //! *Owns:* the palette, the frame that every chart has, and scales with human units; the charts
-//! themselves are in [`timeline`], [`memory`], [`buckets`], [`curves`], [`upset`] and [`venn`].
+//! themselves are in [`timeline`], [`memory`], [`buckets`], [`curves`], [`upset`], [`venn`] and
+//! [`heat_map`].
 //!
 //! *Invariants:* a chart has no colour outside of the [`PALETTE`], so that the page's style sheet,
 //! which is made from the same list, can exchange each for that of dark mode; series differ in form
@@ -10,6 +11,7 @@
 
 pub(super) mod buckets;
 pub(super) mod curves;
+pub(super) mod heat_map;
 pub(super) mod memory;
 mod shapes;
 pub(super) mod timeline;

@@ -4,6 +4,8 @@
 //! *Invariants:* a shape has a colour of the palette; every text is in the size of the other charts. *Cost:* some
 //! 100 bytes a shape.
 
+use std::fmt::Write as _;
+
 use maud::{Markup, html};
 use plotters::style::RGBColor;
 
@@ -103,6 +105,24 @@ pub(super) fn rectangle(
             @if let Some(description) = description { title { (description) } }
         }
     }
+}
+
+/// Draws squares of one size from their upper left corners, as one shape.
+pub(super) fn squares(
+    corners: impl Iterator<Item = Point>,
+    side: f64,
+    colour: RGBColor,
+    opacity: f64,
+) -> Markup {
+    let (side, mut path) = (tenths(side), String::new());
+    for (x, y) in corners {
+        // Writing to a string cannot fail.
+        let _cannot_fail = write!(path, "M{} {}h{side}v{side}h-{side}z", tenths(x), tenths(y));
+    }
+    if path.is_empty() {
+        return html! {};
+    }
+    html! { path d=(path) fill=(hex(colour)) fill-opacity=(opacity) {} }
 }
 
 /// Draws a full circle.

@@ -1,10 +1,12 @@
 //! The number of distinct lines in each combination of inputs: the numbers of a Venn diagram or an `UpSet` plot.
 //!
-//! *Owns:* [`overlaps()`] and its report. *Invariants:* every distinct line is in exactly one combination, so
-//! the numbers add up to those of the union. The common lines of a combination are those of all combinations that have
-//! its inputs.
+//! *Owns:* [`overlaps()`] and its report; [`pairs()`] counts the same lines for each two of more inputs. *Invariants:*
+//! every distinct line is in exactly one combination, so the numbers add up to those of the union. The common lines of
+//! a combination are those of all combinations that have its inputs.
 //!
 //! *Cost:* that of a union; and 32 bytes for each combination, 2 MiB at most.
+
+mod pairs;
 
 use std::cmp::Reverse;
 
@@ -18,8 +20,7 @@ use crate::options::Options;
 use crate::selection::{Label, Selection};
 use crate::stats::Stats;
 
-/// The most inputs whose combinations are counted: there are 2^16 of them.
-const MOST_INPUTS: usize = 16;
+pub use self::pairs::{Pairs, pairs};
 
 /// The number of distinct lines in each combination of inputs.
 #[derive(Debug, Clone, Serialize)]
@@ -32,6 +33,11 @@ pub struct Overlaps {
     pub combinations: Vec<Combination>,
     /// The statistics of the run.
     pub stats: Stats,
+}
+
+impl Overlaps {
+    /// The most inputs whose combinations are counted: there are 2^16 of them. [`pairs()`] takes more.
+    pub const MOST_INPUTS: usize = 16;
 }
 
 /// The lines that the same inputs have, and no others.
@@ -70,26 +76,25 @@ impl Serialize for Combination {
     }
 }
 
-/// Counts the distinct lines of each combination of `inputs`, 16 at most. An input that is given twice is two
-/// inputs with the same lines.
+/// Counts the distinct lines of each combination of `inputs`, 16 at most; [`pairs()`] takes more. An input that is
+/// given twice is two inputs with the same lines.
 ///
 /// # Errors
 /// As [`select`]; [`crate::Error::Usage`] for more than 16 inputs.
 pub fn overlaps(inputs: &[Source], options: &Options) -> Result<Overlaps> {
-    if inputs.len() > MOST_INPUTS {
+    if inputs.len() > Overlaps::MOST_INPUTS {
         return Err(Error::usage(
             format!(
-                "overlaps: {} files given, but combinations are counted of at most {MOST_INPUTS}",
-                inputs.len()
+                "overlaps: {} files given, but combinations are counted of at most {}",
+                inputs.len(),
+                Overlaps::MOST_INPUTS
             ),
-            "give files that belong together as one side with `Files`, or as a list with `Listing`",
+            "count pairs of files with `pairs`, or give files that belong together as one side with `Files`",
         ));
     }
     let mut counts = vec![0u64; 1 << inputs.len()];
     let mut count = |digits: &[u8]| {
-        let bits = digits.iter().rev();
-        let combination = bits.fold(0, |bits, &digit| bits << 1 | usize::from(digit == b'1'));
-        counts[combination] += 1;
+        counts[combination_of(digits) as usize] += 1;
         Ok(())
     };
     let selection = Selection::union().labelled(Label::SidesOnly);
@@ -116,6 +121,12 @@ pub fn overlaps(inputs: &[Source], options: &Options) -> Result<Overlaps> {
         combinations,
         stats,
     })
+}
+
+/// Returns the combination that these digits name: a bit for each input, the lowest for the first.
+fn combination_of(digits: &[u8]) -> u64 {
+    let bits = digits.iter().rev();
+    bits.fold(0, |bits, &digit| bits << 1 | u64::from(digit == b'1'))
 }
 
 /// Adds to the number of each combination, whose bits are its index, those of all combinations that have more inputs
