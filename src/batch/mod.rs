@@ -8,7 +8,8 @@
 //!
 //! *Cost:* 48 KiB per thread for a batch of [`BATCH`] lines, 16 bytes for each slice and 8 for each hash: it
 //! stays in the second-level cache between hashing, probing and copying. Keys add half as much, and where they are no
-//! pieces of their records up to 16 KiB and a key more; the records that wait for such keys as much again.
+//! pieces of their records up to 16 KiB and a key more; the records that wait for such keys as much again. A key of
+//! more than 256 KiB that must be copied takes its memory from the budget.
 
 pub(crate) mod coalescer;
 mod ordinals;
@@ -18,7 +19,8 @@ pub(crate) use ordinals::{ORDINAL_BYTES, Ordinals};
 
 use crate::error::Result;
 use crate::hash::LineHasher;
-use crate::record::{Bad, Columns, Key, PassedOver};
+use crate::memory::budget::Reservation;
+use crate::record::{Bad, Columns, Key, MOST_BUILT_BYTES, PassedOver};
 use crate::selection::NO_ORDINAL;
 
 /// Lines in a batch. Enough for prefetches to hide memory latency and to spread the cost of a
@@ -32,6 +34,8 @@ const STEP: usize = 256;
 const RECORDS: usize = BATCH / 2;
 /// Bytes of built keys at which a batch ends: 16 KiB.
 const BUILT_BYTES: usize = 16 << 10;
+/// Bytes of the buffer for built keys that are kept from batch to batch, at most: it grows by doubling.
+const MOST_SCRATCH: usize = 2 * (BUILT_BYTES + MOST_BUILT_BYTES);
 
 /// A batch of up to [`BATCH`] lines with their hashes. It borrows the lines from the chunk or block that they came
 /// in: whatever outlives the batch must be copied. Functions that work on some of the lines take their indexes.
@@ -61,6 +65,8 @@ pub(crate) struct Scratch {
 pub(crate) struct Keyed<'k> {
     /// The columns that the keys are in.
     pub(crate) columns: &'k Columns,
+    /// Grants the memory for the copy of the key of a record, where that is long; `None` if the record came with it.
+    pub(crate) room_for_key: &'k dyn Fn(&[u8]) -> Result<Option<Reservation>>,
     /// True if the lines of a batch are the records; else they are the keys.
     pub(crate) keeps_records: bool,
     /// The lines that are no records; `None` if all are: what was spilled, and rows.
@@ -83,6 +89,7 @@ impl Keyed<'_> {
         ordinals: &mut [u64],
         keys: &mut Vec<Key<'r>>,
         built: &mut Vec<u8>,
+        long_key: &mut Option<Reservation>,
     ) -> Result<usize> {
         keys.clear();
         built.clear();
@@ -93,7 +100,12 @@ impl Keyed<'_> {
             let record = records[index];
             let key = match self.passed_over {
                 Some(lines) if lines.has(record) => Err(Bad::PassedOver),
-                _ => self.columns.key(record, built),
+                _ => match self.columns.key(record, built) {
+                    // Alone in a batch, because it fills the room for such keys.
+                    Err(Bad::LongKey) if index > 0 => return Ok(index),
+                    Err(Bad::LongKey) => self.long_key(record, built, long_key)?,
+                    key => key,
+                },
             };
             match key {
                 Ok(key) if self.takes(&key, built) => {
@@ -108,6 +120,22 @@ impl Keyed<'_> {
             }
         }
         Ok(records.len())
+    }
+
+    /// Copies a key of any length, with memory of its own.
+    ///
+    /// # Errors
+    /// Those of `room_for_key`.
+    #[cold]
+    fn long_key<'r>(
+        &self,
+        record: &'r [u8],
+        built: &mut Vec<u8>,
+        room: &mut Option<Reservation>,
+    ) -> Result<Result<Key<'r>, Bad>> {
+        *room = (self.room_for_key)(record)?;
+        built.clear();
+        Ok(self.columns.key_up_to(record, built, usize::MAX))
     }
 
     /// Returns true if this can be a key.
@@ -208,6 +236,8 @@ pub(crate) fn for_each_batch<'a>(
     let mut taken = Vec::new();
     // Records for whose keys the last batch had no room, and their ordinals.
     let (mut waiting, mut waiting_ordinals) = (Vec::new(), Vec::new());
+    // The memory of a long key that is copied, for as long as its batch.
+    let mut long_key = None;
     let mut count = 0;
     // An iterator may go on after its first `None`, and is asked once more after a batch that was not full.
     let mut lines = lines.fuse();
@@ -244,7 +274,8 @@ pub(crate) fn for_each_batch<'a>(
         let keys = match keyed {
             None => &group[..],
             Some(keyed) => {
-                let done = keyed.take(&mut group, own_ordinals, &mut taken, built)?;
+                let done =
+                    keyed.take(&mut group, own_ordinals, &mut taken, built, &mut long_key)?;
                 waiting.extend_from_slice(&group[done..]);
                 waiting_ordinals.extend(own_ordinals.iter().skip(done));
                 group.truncate(taken.len());
@@ -268,7 +299,12 @@ pub(crate) fn for_each_batch<'a>(
             hashes,
             ordinals: own_ordinals,
         };
-        if !work(batch)? {
+        let goes_on = work(batch)?;
+        if built.capacity() > MOST_SCRATCH {
+            *built = Vec::new();
+        }
+        long_key = None;
+        if !goes_on {
             return Ok(count);
         }
     }

@@ -16,7 +16,7 @@ use crate::pass::spool::spool;
 use crate::plan::Strategy;
 use crate::plan::steps::readings;
 use crate::plan::{self, Job, Plan, SetEstimate};
-use crate::reading::long_lines::long_line_buffer;
+use crate::reading::long_lines::{long_line_buffer, room_with_key};
 use crate::run::Run;
 use crate::run::feasibility::{check_space, plan_of, refused_set, with_address_space};
 use crate::run::survey::{survey, survey_to_compare, tell_left_out};
@@ -289,9 +289,15 @@ impl<'a> Engine<'a> {
                 longest_bytes,
                 ..
             } if can_start_over => {
-                let longest = line_bytes.unwrap_or(longest_bytes.saturating_mul(2));
+                let mut longest = line_bytes.unwrap_or(longest_bytes.saturating_mul(2));
+                if self.options.keys.is_some() {
+                    longest = room_with_key(longest);
+                }
+                if longest <= job.longest_line_bytes {
+                    return Err(error);
+                }
                 let longer = Job {
-                    longest_line_bytes: longest.max(job.longest_line_bytes),
+                    longest_line_bytes: longest,
                     ..job
                 };
                 // The same limit may not allow more room than before; then the attempt would fail at the same step.

@@ -55,6 +55,9 @@ pub(crate) use crate::input::findings::ReadCounts;
 pub(crate) use crate::input::labels::labels;
 pub use crate::input::source::{Files, Source};
 
+/// Bytes of a chunk of records whose keys may have to be copied, at most: those of a chunk that is in the page cache.
+const MOST_COPIED_CHUNK: u64 = 256 << 10;
+
 /// An input that was opened and checked.
 #[derive(Debug)]
 pub(crate) struct Input {
@@ -216,6 +219,22 @@ impl Input {
     /// Returns the rules by which its lines are records; `None` if each is its own key.
     pub(crate) fn keying(&self) -> Option<&Keying> {
         self.records.keying.as_ref()
+    }
+
+    /// Returns true if its lines are records whose keys may have to be copied.
+    pub(crate) fn copies_keys(&self) -> bool {
+        let keying = self.keying();
+        keying.is_some_and(|keying| keying.columns(0).may_copy())
+    }
+
+    /// Returns the bytes of a chunk of it, where there is room for `planned`: fewer where keys may have to be copied,
+    /// so that a record with a long key is alone in its chunk.
+    pub(crate) fn chunk_bytes(&self, planned: u64) -> u64 {
+        if self.copies_keys() {
+            planned.min(MOST_COPIED_CHUNK)
+        } else {
+            planned
+        }
     }
 
     /// Returns true if its records are kept whole; else only their keys are.

@@ -273,11 +273,12 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     output.state.lock().ticket = 0;
     let located = LocatedFailure::default();
     let failure = located.first();
+    let long_lines =
+        LongLines::new(room, layout, run.interrupt(), &located).copying_keys(input.copies_keys());
     let state = ScanState::new(run, phase, input, &located);
-    let long_lines = LongLines::new(room, layout, run.interrupt(), &located);
     let chunks = ChunkRules {
         format: run.options.line_format(),
-        chunk_bytes: layout.scan.chunk_bytes,
+        chunk_bytes: input.chunk_bytes(layout.scan.chunk_bytes),
         long_lines: &long_lines,
     };
     let stop = || failure.check().and_then(|()| run.interrupt().check());

@@ -88,11 +88,12 @@ fn scan_in<W: Worker>(
 ) -> Result<()> {
     let layout = &run.layout;
     let located = LocatedFailure::default();
+    let long_lines = LongLines::new(long_budget, layout, run.interrupt(), &located)
+        .copying_keys(input.copies_keys());
     let state = ScanState::new(run, phase, input, &located);
-    let long_lines = LongLines::new(long_budget, layout, run.interrupt(), &located);
     let chunks = ChunkRules {
         format: run.options.line_format(),
-        chunk_bytes: layout.scan.chunk_bytes,
+        chunk_bytes: input.chunk_bytes(layout.scan.chunk_bytes),
         long_lines: &long_lines,
     };
     let failure = located.first();

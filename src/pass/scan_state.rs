@@ -342,8 +342,14 @@ impl<'a> ScanState<'a> {
         let lines = self.run.options.line_format().lines(&bytes[front..]);
         let ordinals = self.ordinals_in(chunk)?;
         let on_bad = |record: &[u8], bad| self.leave_out(record, bad, chunk);
+        // Shorter lines have no key that is so long.
+        let room_for_key = |_: &[u8]| {
+            debug_assert!(chunk.has_key_room());
+            Ok(None)
+        };
         let keyed = keying.map(|keying| Keyed {
             columns: keying.columns(chunk.part),
+            room_for_key: &room_for_key,
             keeps_records: self.input.keeps_records(),
             passed_over: keying.passed_over(chunk.part),
             is_key: (self.run.is_ipv4() && keying.skips_bad()).then_some(is_address),

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::input::Input;
 use crate::input::sample::windows::for_each_window;
 use crate::plan::revision::SurvivorSample;
+use crate::record::Columns;
 use crate::run::Run;
 
 /// The number of windows that are looked at.
@@ -35,6 +36,10 @@ pub(crate) fn sample_survivors(
     let format = run.options.line_format();
     // A window may begin between quotes, and has pieces of records then.
     let leave_out = |_: &[u8], _| Ok(());
+    let room_for_key = |record: &[u8]| {
+        let bytes = Columns::most_copied(record.len() as u64);
+        run.budget.reserve("a sample", bytes).map(Some)
+    };
     // Reused from window to window: the hashes of a batch, and the indexes of its lines that pass.
     let (mut scratch, mut passing) = (Scratch::default(), Vec::new());
     let (mut sampled, mut passed) = (0, Vec::new());
@@ -42,6 +47,7 @@ pub(crate) fn sample_survivors(
         let whole = window.whole_lines(format);
         let keyed = input.keying().map(|keying| Keyed {
             columns: keying.columns(window.part),
+            room_for_key: &room_for_key,
             keeps_records: false,
             passed_over: keying.passed_over(window.part),
             is_key: None,

@@ -13,6 +13,7 @@
 //! *Cost:* a pooled buffer per chunk; two pages of a file are read twice per chunk.
 
 use crate::lines::LineFormat;
+use crate::memory::budget::Reservation;
 use crate::memory::buffer::{Buffer, PAGE};
 use crate::reading::location::Location;
 use crate::reading::long_lines::LongLines;
@@ -35,6 +36,8 @@ pub(crate) struct Chunk {
     pub(crate) offset: u64,
     /// True if the buffer goes back to the pool; else it was made for one long line.
     pub(crate) is_pooled: bool,
+    /// The memory for a copy of the key of that line, if it may have to be copied.
+    pub(super) key_room: Option<Box<Reservation>>,
 }
 
 impl Chunk {
@@ -75,6 +78,11 @@ impl Chunk {
             piece_start: self.piece_start,
             offset: self.offset + in_chunk,
         }
+    }
+
+    /// Returns true if there is memory for a copy of a key of any length in it.
+    pub(crate) fn has_key_room(&self) -> bool {
+        self.key_room.is_some()
     }
 
     /// Returns the memory, to be used again.

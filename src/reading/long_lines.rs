@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::memory::budget::MemoryBudget;
+use crate::memory::budget::{MemoryBudget, Reservation};
 use crate::memory::buffer::{Buffer, PAGE, round_up};
 use crate::reading::failure::LocatedFailure;
 use crate::reading::location::Location;
+use crate::record::{Columns, MOST_BUILT_BYTES};
 use crate::size::round_mebibytes;
 use crate::sys::sync::thread;
 use crate::sys::sync::{Mutex, MutexGuard};
@@ -38,6 +39,8 @@ pub(crate) struct LongLines<'a> {
     interrupt: &'a Interrupt,
     /// Names the limit that would do for a line that does not fit.
     advice: &'a dyn LimitAdvice,
+    /// True if lines are records whose keys may have to be copied.
+    copies_keys: bool,
 }
 
 /// Knows how the memory of the process is divided.
@@ -62,6 +65,15 @@ impl<'a> LongLines<'a> {
             failure,
             interrupt,
             advice,
+            copies_keys: false,
+        }
+    }
+
+    /// Grants each long line the memory for a copy of its key, too, if `copies_keys`.
+    pub(crate) fn copying_keys(self, copies_keys: bool) -> Self {
+        Self {
+            copies_keys,
+            ..self
         }
     }
 
@@ -143,7 +155,10 @@ impl<'a> LongLines<'a> {
     /// twice as long as what fits.
     pub(super) fn too_long(&self, name: &Path, offset: u64, line_bytes: Option<u64>) -> Error {
         let longest_bytes = self.budget.limit_bytes();
-        let needed = line_bytes.map_or(longest_bytes.saturating_mul(2), long_line_buffer);
+        let mut needed = line_bytes.map_or(longest_bytes.saturating_mul(2), long_line_buffer);
+        if self.copies_keys {
+            needed = room_with_key(needed);
+        }
         // What the process itself needs varies a little from run to run.
         let enough = self.advice.limit_for_long_lines(needed, longest_bytes) + SLACK;
         Error::LineTooLong {
@@ -155,6 +170,37 @@ impl<'a> LongLines<'a> {
             least_bytes: round_mebibytes(enough),
         }
     }
+
+    /// Grants the memory for a copy of the key of the line at `offset` of `name`, which has `line_bytes` in a buffer of
+    /// `held`; `None` where keys are not copied, or short. Call it in turn: who works on the line then waits for
+    /// nobody.
+    ///
+    /// # Errors
+    /// [`Error::LineTooLong`] where the whole budget has not as much beside the line.
+    pub(super) fn key_room(
+        &self,
+        name: &Path,
+        offset: u64,
+        line_bytes: u64,
+        held: u64,
+    ) -> Result<Option<Box<Reservation>>> {
+        if !self.copies_keys || line_bytes <= MOST_BUILT_BYTES as u64 {
+            return Ok(None);
+        }
+        let bytes = Columns::most_copied(line_bytes);
+        let ask = || self.budget.reserve("the copy of a long key", bytes);
+        match self.when_there_is_room(name, offset, held, ask) {
+            Err(Error::LineTooLong { .. }) => Err(self.too_long(name, offset, Some(line_bytes))),
+            granted => granted.map(|granted| Some(Box::new(granted))),
+        }
+    }
+}
+
+/// Returns the memory for a line of `line_bytes` and for the copy of its key, in bytes: the buffer of the line grows by
+/// doubling.
+pub(crate) fn room_with_key(line_bytes: u64) -> u64 {
+    let buffer = line_bytes.saturating_mul(2);
+    buffer.saturating_add(Columns::most_copied(line_bytes))
 }
 
 /// Returns the size of the buffer that holds a line of a file, in bytes: it begins and ends at a page.

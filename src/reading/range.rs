@@ -99,6 +99,7 @@ impl RangeReader<'_> {
             piece_start: 0,
             offset,
             is_pooled,
+            key_room: None,
         }
     }
 
@@ -131,7 +132,10 @@ impl RangeReader<'_> {
                 .find(&buffer[searched..filled])
                 .map(|at| searched + at + 1);
             if let Some(end) = found.or((read_end == size).then_some(filled)) {
-                return Ok(self.chunk(buffer, first, end, offset, false));
+                let (line_bytes, held) = ((end - first) as u64, buffer.len() as u64);
+                let mut chunk = self.chunk(buffer, first, end, offset, false);
+                chunk.key_room = long_lines.key_room(self.name(), offset, line_bytes, held)?;
+                return Ok(chunk);
             }
             match long_lines.lengthen(&mut buffer, self.name(), offset) {
                 Err(Error::LineTooLong { .. }) => {

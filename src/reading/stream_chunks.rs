@@ -137,7 +137,12 @@ impl<'a> StreamChunks<'a> {
             Err(error @ Error::LineTooLong { .. }) if start > 0 => {
                 Err(long_lines.note_at(location, error))
             }
-            read => read,
+            Ok(mut chunk) => {
+                let (bytes, held) = (chunk.bytes().len() as u64, chunk.buffer.len() as u64);
+                chunk.key_room = long_lines.key_room(self.name(), location.offset, bytes, held)?;
+                Ok(chunk)
+            }
+            failed => failed,
         }
     }
 
@@ -249,6 +254,7 @@ impl<'a> StreamChunks<'a> {
             piece_start: piece.start,
             offset,
             is_pooled,
+            key_room: None,
         }
     }
 }

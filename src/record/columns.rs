@@ -7,8 +7,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::record::json::MOST_BUILT_BYTES;
 use crate::record::{Bad, Dialect, Field, Keys, PassedOver, Syntax, csv, delimited_values, json};
+
+/// The most bytes of a key that is copied without a reservation. No record is longer that is not alone in a chunk: see
+/// [`ChunkRules`](crate::reading::chunk::ChunkRules).
+pub(crate) const MOST_BUILT_BYTES: usize = (256 + 16) << 10;
 
 /// The key of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,6 +136,11 @@ impl Columns {
         self.ignores_case || self.trims || self.names.len() > 1
     }
 
+    /// Returns true if a key may be no piece of its record.
+    pub(crate) fn may_copy(&self) -> bool {
+        self.changes() || matches!(self.syntax, Syntax::Csv(_) | Syntax::JsonLines)
+    }
+
     /// Returns true if fields are compared; else all of a line is.
     pub(crate) fn has_fields(&self) -> bool {
         !self.names.is_empty()
@@ -146,28 +154,54 @@ impl Columns {
     /// Finds the key of `record`, which has no terminator. A key that is not a piece of it is appended to `built`.
     ///
     /// # Errors
-    /// Why the record has none. `built` may have grown then.
+    /// Why the record has none; [`Bad::LongKey`] for a key of more than [`MOST_BUILT_BYTES`] that is not a piece.
+    /// `built` may have grown then.
     #[inline]
     pub(crate) fn key<'r>(&self, record: &'r [u8], built: &mut Vec<u8>) -> Result<Key<'r>, Bad> {
+        self.key_up_to(record, built, MOST_BUILT_BYTES)
+    }
+
+    /// Returns the memory that copying the key of a record of `record_bytes` may take, in bytes: a text without its
+    /// escapes, the same in one case, and the key, in a buffer that grows by doubling.
+    pub(crate) fn most_copied(record_bytes: u64) -> u64 {
+        record_bytes.saturating_mul(4)
+    }
+
+    /// Works as [`Columns::key`], for a key of up to `most_bytes`; the caller has memory for [`Columns::most_copied`].
+    ///
+    /// # Errors
+    /// As [`Columns::key`].
+    #[inline]
+    pub(crate) fn key_up_to<'r>(
+        &self,
+        record: &'r [u8],
+        built: &mut Vec<u8>,
+        most_bytes: usize,
+    ) -> Result<Key<'r>, Bad> {
         let start = built.len();
         let record = if self.has_row_numbers {
             behind_number(record)
         } else {
             record
         };
-        let key = self.find(record, built)?;
+        let key = self.find(record, built, most_bytes)?;
         // Before the memory for a copy could be missed: what is copied is not in the budget.
-        if built.len() - start > MOST_BUILT_BYTES {
+        if built.len() - start > most_bytes {
             return Err(Bad::LongKey);
         }
         Ok(key)
     }
 
     #[inline]
-    fn find<'r>(&self, record: &'r [u8], built: &mut Vec<u8>) -> Result<Key<'r>, Bad> {
+    fn find<'r>(
+        &self,
+        record: &'r [u8],
+        built: &mut Vec<u8>,
+        most_bytes: usize,
+    ) -> Result<Key<'r>, Bad> {
         let start = built.len();
         if self.names.is_empty() {
-            return self.whole(record, built);
+            return self.whole(record, built, most_bytes);
         }
         match self.syntax {
             Syntax::Whole => return Ok(Key::Piece(record)),
@@ -186,7 +220,7 @@ impl Columns {
                 })?;
                 return match key {
                     Some(piece) => Ok(Key::Piece(piece)),
-                    None => self.written_anew(record, dialect, built),
+                    None => self.written_anew(record, dialect, built, most_bytes),
                 };
             }
             Syntax::Delimited(delimiter) => {
@@ -194,7 +228,7 @@ impl Columns {
                 delimited_values::for_fields(record, delimiter, &self.numbers, |index, field| {
                     fields[self.order[index]] = field;
                 })?;
-                self.build(&fields, built)?;
+                self.build(&fields, built, most_bytes)?;
             }
             Syntax::Csv(dialect) => {
                 let mut fields = vec![Cow::default(); self.numbers.len()];
@@ -204,7 +238,7 @@ impl Columns {
                     dialect,
                     &self.numbers,
                     |index, field| {
-                        is_long |= field.bytes() > 2 * MOST_BUILT_BYTES;
+                        is_long |= field.bytes() > most_bytes.saturating_mul(2);
                         if !is_long {
                             fields[self.order[index]] = field.text(dialect);
                         }
@@ -213,9 +247,9 @@ impl Columns {
                 if is_long {
                     return Err(Bad::LongKey);
                 }
-                self.build(&fields, built)?;
+                self.build(&fields, built, most_bytes)?;
             }
-            Syntax::JsonLines => return self.of_object(record, built),
+            Syntax::JsonLines => return self.of_object(record, built, most_bytes),
         }
         Ok(Key::Built(start..built.len()))
     }
@@ -227,11 +261,12 @@ impl Columns {
         record: &'r [u8],
         dialect: Dialect,
         built: &mut Vec<u8>,
+        most_bytes: usize,
     ) -> Result<Key<'r>, Bad> {
         let start = built.len();
         let mut is_long = false;
         csv::for_fields(record, dialect, &self.numbers, |_, field| {
-            is_long = field.bytes() > MOST_BUILT_BYTES;
+            is_long = field.bytes() > most_bytes;
             if !is_long {
                 csv::write(&field.text(dialect), dialect.of_keys(), built);
             }
@@ -244,7 +279,12 @@ impl Columns {
 
     /// Takes all of the record as its key, as it stands in the file. Quotes are checked: one that is out of place may
     /// have moved the ends of records.
-    fn whole<'r>(&self, record: &'r [u8], built: &mut Vec<u8>) -> Result<Key<'r>, Bad> {
+    fn whole<'r>(
+        &self,
+        record: &'r [u8],
+        built: &mut Vec<u8>,
+        most_bytes: usize,
+    ) -> Result<Key<'r>, Bad> {
         let start = built.len();
         if let Syntax::Csv(dialect) = self.syntax {
             csv::for_fields(without_cr(record), dialect, &[], |_, _| {})?;
@@ -252,7 +292,7 @@ impl Columns {
         if !self.changes() {
             return Ok(Key::Piece(record));
         }
-        self.build(&[record], built)?;
+        self.build(&[record], built, most_bytes)?;
         Ok(Key::Built(start..built.len()))
     }
 
@@ -260,9 +300,14 @@ impl Columns {
     ///
     /// # Errors
     /// [`Bad::LongKey`], before anything is copied.
-    fn build<T: AsRef<[u8]>>(&self, fields: &[T], built: &mut Vec<u8>) -> Result<(), Bad> {
+    fn build<T: AsRef<[u8]>>(
+        &self,
+        fields: &[T],
+        built: &mut Vec<u8>,
+        most_bytes: usize,
+    ) -> Result<(), Bad> {
         let bytes: usize = fields.iter().map(|field| field.as_ref().len()).sum();
-        if bytes > MOST_BUILT_BYTES {
+        if bytes > most_bytes {
             return Err(Bad::LongKey);
         }
         for (index, field) in fields.iter().enumerate() {
@@ -306,16 +351,22 @@ impl Columns {
     }
 
     /// Makes the key of an object: its only field as text, several of them as a list of texts.
-    fn of_object<'r>(&self, record: &'r [u8], built: &mut Vec<u8>) -> Result<Key<'r>, Bad> {
+    fn of_object<'r>(
+        &self,
+        record: &'r [u8],
+        built: &mut Vec<u8>,
+        most_bytes: usize,
+    ) -> Result<Key<'r>, Bad> {
         let start = built.len();
         let is_list = self.paths.len() > 1;
         for (index, path) in self.paths.iter().enumerate() {
-            let value =
-                json::value(record, path, !self.changes()).map_err(|fault| match fault {
+            let value = json::value(record, path, !self.changes(), most_bytes).map_err(
+                |fault| match fault {
                     json::Fault::NotJson => Bad::NoObject,
                     json::Fault::NotFinite(at) => Bad::NoNumber(at),
                     json::Fault::LoneSurrogate => Bad::NoCharacter(index),
-                })?;
+                },
+            )?;
             let text = match value {
                 None => return Err(Bad::NoField(index)),
                 Some(json::Value::Other) => return Err(Bad::NoValue(index)),
@@ -331,7 +382,7 @@ impl Columns {
                 return Ok(Key::Piece(text.as_bytes()));
             }
             // Before it is copied: copies are not in the budget.
-            if text.len() + (built.len() - start) > MOST_BUILT_BYTES {
+            if text.len() + (built.len() - start) > most_bytes {
                 return Err(Bad::LongKey);
             }
             let text = if self.trims {

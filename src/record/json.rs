@@ -13,9 +13,6 @@ use serde_json::value::RawValue;
 
 use crate::record::Field;
 
-/// The most bytes of a key that is no piece of its record: 256 KiB.
-pub(super) const MOST_BUILT_BYTES: usize = 256 << 10;
-
 /// A value at a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Value<'r> {
@@ -70,7 +67,8 @@ impl Path {
 }
 
 /// Finds the value that `record` has at `path`; `Ok(None)` where it has nothing there, or null. `is_whole_key` is true
-/// if the key is that value alone, as it is: only then it may be [`Value::Quoted`].
+/// if the key is that value alone, as it is: only then it may be [`Value::Quoted`]. Of a text with escapes at most
+/// `most_bytes` are copied.
 ///
 /// # Errors
 /// Where it is no JSON object, or the text there has no characters.
@@ -79,6 +77,7 @@ pub(super) fn value<'r>(
     record: &'r [u8],
     path: &Path,
     is_whole_key: bool,
+    most_bytes: usize,
 ) -> Result<Option<Value<'r>>, Fault> {
     let raw = raw_value(record, path).map_err(|error| fault(record, &error))?;
     let Some(raw) = raw.map(RawValue::get) else {
@@ -88,10 +87,12 @@ pub(super) fn value<'r>(
         Some(b'n') => None,
         // Its escapes are well formed, but may be no characters.
         Some(b'"') if is_whole_key && is_written_so(raw.as_bytes()) => Some(Value::Quoted(raw)),
-        Some(b'"') => Some(match text(raw).map_err(|_| Fault::LoneSurrogate)? {
-            Some(text) => Value::Text(text),
-            None => Value::Long,
-        }),
+        Some(b'"') => Some(
+            match text(raw, most_bytes).map_err(|_| Fault::LoneSurrogate)? {
+                Some(text) => Value::Text(text),
+                None => Value::Long,
+            },
+        ),
         Some(b'{' | b'[') => Some(Value::Other),
         _ => Some(Value::Plain(raw)),
     })
@@ -125,10 +126,10 @@ fn fault(record: &[u8], error: &serde_json::Error) -> Fault {
 }
 
 /// Reads a JSON string without its quotes and escapes; `None` of one with escapes that is too long for a copy.
-fn text(raw: &str) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
+fn text(raw: &str, most_bytes: usize) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
     match raw.get(1..raw.len() - 1) {
         Some(plain) if !plain.contains('\\') => Ok(Some(Cow::Borrowed(plain))),
-        _ if raw.len() > MOST_BUILT_BYTES => Ok(None),
+        _ if raw.len() > most_bytes => Ok(None),
         _ => serde_json::from_str(raw).map(|text| Some(Cow::Owned(text))),
     }
 }

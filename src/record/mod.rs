@@ -33,7 +33,7 @@ mod tests;
 #[cfg(feature = "parquet")]
 mod writing;
 
-pub(crate) use columns::{Columns, Key};
+pub(crate) use columns::{Columns, Key, MOST_BUILT_BYTES};
 pub(crate) use csv::Closing;
 pub use csv::Dialect;
 pub use field::Field;

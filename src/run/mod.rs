@@ -27,6 +27,7 @@ use crate::interrupt::Interrupt;
 use crate::memory::budget::{MemoryBudget, Reservation};
 use crate::options::{KeyType, Options};
 use crate::plan::{Layout, PlannedPhase};
+use crate::record::{Columns, MOST_BUILT_BYTES};
 use crate::spill::block::Address;
 use crate::spill::pool::BlockPool;
 use crate::spill::reader::ReadRules;
@@ -149,11 +150,17 @@ impl<'o> Run<'o> {
 
     /// Makes the rules by which a join reads buckets whose longest line has `longest_line` bytes.
     pub(crate) fn read_rules(&self, longest_line: u64) -> ReadRules<'o> {
+        let may_be_copied = self.options.keys.is_some() && longest_line > MOST_BUILT_BYTES as u64;
         ReadRules {
             space: self.space,
             hasher: self.hasher,
             buffer_bytes: self.layout.read_bytes(),
             longest_line,
+            key_copy_bytes: if may_be_copied {
+                Columns::most_copied(longest_line)
+            } else {
+                0
+            },
         }
     }
 

@@ -26,6 +26,7 @@ use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
+use crate::record::Columns;
 use crate::spill::block::{self, Address, BlockInfo, BlockKind, BlockRecords, HEADER};
 use crate::spill::bucket::{Bucket, FIRST_HELD};
 use crate::spill::loader::Loader;
@@ -42,7 +43,8 @@ pub(crate) struct BucketReader<'s> {
 /// Goes through blocks that are in memory. Apart from [`Loader`], because a reading borrows that.
 #[derive(Debug)]
 struct ContentReader {
-    /// Room for one line that is longer than a block; split off, so that the set of a join cannot take it.
+    /// Room for one line that is longer than a block, and for the copy of its key; split off, so that the set of a join
+    /// cannot take it.
     budget: MemoryBudget,
     /// The hash of the run: hashes are those that the lines had when they were appended.
     hasher: LineHasher,
@@ -62,6 +64,8 @@ pub(crate) struct ReadRules<'a> {
     pub(crate) buffer_bytes: u64,
     /// The longest line of all buckets that will be read, in bytes.
     pub(crate) longest_line: u64,
+    /// The memory for the copy of the key of that line, in bytes; 0 where keys are not copied, or short.
+    pub(crate) key_copy_bytes: u64,
 }
 
 impl ReadRules<'_> {
@@ -73,7 +77,7 @@ impl ReadRules<'_> {
 
     /// Returns the room for the longest line, rounded up to whole pages by the buffer that takes it.
     fn long_line_bytes(&self) -> u64 {
-        self.longest_line + PAGE
+        self.longest_line + self.key_copy_bytes + PAGE
     }
 }
 
@@ -208,8 +212,14 @@ impl ContentReader {
         let on_bad = |_: &[u8], _| {
             Err(bucket.damaged(bucket.file.blocks, "a record has lost its key".into()))
         };
+        let room_for_key = |record: &[u8]| {
+            let bytes = Columns::most_copied(record.len() as u64);
+            let room = self.budget.reserve("the copy of a long key", bytes);
+            room.map(Some)
+        };
         let keyed = bucket.columns.as_ref().map(|columns| Keyed {
             columns,
+            room_for_key: &room_for_key,
             keeps_records: true,
             passed_over: None,
             is_key: None,
@@ -361,6 +371,7 @@ mod tests {
             hasher: LineHasher::with_key([3; 4]),
             buffer_bytes: 1 << 16,
             longest_line: 100_000,
+            key_copy_bytes: 0,
         };
         assert_eq!(rules.memory_bytes(), (2 << 16) + 100_000 + PAGE);
     }

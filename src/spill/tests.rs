@@ -90,6 +90,7 @@ impl SpillFixture {
             hasher: LineHasher::with_key([3; 4]),
             buffer_bytes,
             longest_line: 100_000,
+            key_copy_bytes: 0,
         }
     }
 
@@ -165,6 +166,7 @@ fn read_back(pool_blocks: u64, tamper: impl FnOnce(&mut Bucket)) -> Result<Vec<V
         hasher,
         buffer_bytes: BLOCK,
         longest_line: 10,
+        key_copy_bytes: 0,
     };
     with_loads(&space, |loads| {
         let mut found = Vec::new();

@@ -77,6 +77,7 @@ impl SpilledBucket<'_> {
             hasher,
             buffer_bytes: self.block_bytes,
             longest_line: self.longest_line,
+            key_copy_bytes: 0,
         };
         let budget = MemoryBudget::new(rules.memory_bytes(), 0);
         let failure = FirstFailure::default();

@@ -203,6 +203,7 @@ impl FilledStore {
             hasher: self.hasher,
             buffer_bytes: BLOCK,
             longest_line: LONGEST as u64,
+            key_copy_bytes: 0,
         }
     }
 

@@ -7,6 +7,7 @@ mod headers;
 mod identity;
 mod keyed;
 mod labels;
+mod long_keys;
 mod odd;
 mod parquet;
 mod parquet_types;
