@@ -7,7 +7,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
@@ -315,6 +315,58 @@ impl Error {
             | Self::Unfinished { .. } => ErrorKind::Damaged,
             Self::Interrupted => ErrorKind::Interrupted,
             Self::Machine { .. } => ErrorKind::Machine,
+        }
+    }
+
+    /// Returns the file that the failure is about, if it is about one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Input { path, .. }
+            | Self::InputChanged { path, .. }
+            | Self::Undecodable { path, .. }
+            | Self::BadRecord { path, .. }
+            | Self::NoRecords { path, .. }
+            | Self::BadRow { path, .. }
+            | Self::NotAnAddress { path, .. }
+            | Self::LineTooLong { path, .. }
+            | Self::Temp { path, .. }
+            | Self::TempLimit { path, .. }
+            | Self::Damaged { path, .. }
+            | Self::LinesLost { path, .. }
+            | Self::BadFilter { path, .. }
+            | Self::BadFrames { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Returns the line of that file, from 1, where the failure is about one and it can be counted.
+    pub fn line(&self) -> Option<u64> {
+        match self {
+            Self::BadRecord { line, .. } => *line,
+            _ => None,
+        }
+    }
+
+    /// Returns the byte of that file, from 0, at which the fault is, where the failure is about one.
+    pub fn offset(&self) -> Option<u64> {
+        match self {
+            Self::BadRecord { offset, .. }
+            | Self::NotAnAddress { offset, .. }
+            | Self::LineTooLong { offset, .. }
+            | Self::BadFrames { offset, .. } => Some(*offset),
+            _ => None,
+        }
+    }
+
+    /// Returns a memory limit in bytes that is enough, where the limit is the cause and one is known.
+    pub fn least_memory_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Memory { least_bytes, .. }
+            | Self::MemoryPlan { least_bytes, .. }
+            | Self::LineTooLong { least_bytes, .. } => {
+                Some(*least_bytes).filter(|&bytes| bytes < u64::MAX)
+            }
+            _ => None,
         }
     }
 

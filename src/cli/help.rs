@@ -57,6 +57,7 @@ const RARE: &[&str] = &[
     "bad_records",
     "key_type",
     "progress",
+    "end_with_parent",
     "at_most",
     "exactly",
     "only",

@@ -4,7 +4,7 @@
 //! ([`select`], [`overlaps`], [`plan`], [`compare`], [`mod@estimate`], [`cluster`], [`filter`], [`size`], [`manual`]);
 //! the options that several of them have ([`options`], [`run_options`], [`keys`]), the [`operation`] that an option
 //! names, their [`sides`] and [`outputs`] and what they [`mod@print`]; exit status ([`exit`]), signals ([`signals`]),
-//! the words about wrong [`usage`], closed streams ([`streams`]); lines on standard error ([`screen`]), with options in
+//! the words about wrong [`usage`], closed streams ([`streams`]); lines on standard error ([`screen`]), as JSON for a program ([`events`]), with options in
 //! the place of [`settings`], progress ([`progress`]) and the final [`summary`]; the page of a run ([`mod@report`]),
 //! where reports come from ([`origin`]), and the one form of [`numbers`] and of text ([`escaping`]).
 //!
@@ -16,6 +16,7 @@ mod cluster;
 mod compare;
 mod escaping;
 mod estimate;
+mod events;
 mod exit;
 mod filter;
 #[cfg(any(test, fuzzing))]
@@ -56,6 +57,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use arguments::{Cli, Command};
 use exit::ExitStatus;
+use options::CallerWishes;
 use outset::{Error, ErrorKind, Interrupt, Result};
 use screen::warn;
 
@@ -82,13 +84,16 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn run() -> ExitCode {
-    let cli = match parse(std::env::args_os()) {
-        Ok(cli) => cli,
+    let (cli, caller) = match parse(std::env::args_os()) {
+        Ok(parsed) => parsed,
         Err(error) => {
             let status = not_a_command(&error, std::env::args_os());
             return status.map_or_else(|error| failed(&error, &Interrupt::new()), ExitCode::from);
         }
     };
+    if caller.reads_events {
+        events::begin();
+    }
     process::give_back_memory();
     // Tests say in FAILPOINTS what is to happen where.
     #[cfg(feature = "failpoints")]
@@ -99,6 +104,10 @@ fn run() -> ExitCode {
         Command::Size(_) | Command::Completions(_) | Command::Man(_) => Ok(()),
         _ => signals::install(&interrupt),
     };
+    let handled = handled.and_then(|()| match caller.ends_with_parent {
+        true => signals::watch_parent(&interrupt),
+        false => Ok(()),
+    });
     let result = handled.and_then(|()| match &cli.command {
         Command::Intersect(arguments) => select::run(arguments.request(), &interrupt),
         Command::Diff(arguments) => select::run(arguments.request(), &interrupt),
@@ -137,16 +146,19 @@ fn failed(error: &Error, interrupt: &Interrupt) -> ExitCode {
     if matches!(error, Error::Interrupted) || signals::may_have_caused(error, interrupt) {
         return signals::wait_for_the_end();
     }
-    warn(&error.to_string());
+    screen::fail(error);
     ExitStatus::of(error).into()
 }
 
 /// Parses arguments, of which the first is the program. Options may stand before the command.
-fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+fn parse(
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<(Cli, CallerWishes), clap::Error> {
     let mut outset = help::shortened(help::arranged(Cli::command()));
     let words = usage::command_first(arguments.into_iter().collect());
     let matches = outset.try_get_matches_from_mut(words)?;
-    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut outset))
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut outset))?;
+    Ok((cli, CallerWishes::of(&matches)))
 }
 
 /// Prints help and version to standard output; wrong usage is one line on standard error.

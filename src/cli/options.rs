@@ -9,7 +9,7 @@ use super::help::{DISK, INPUTS, OTHER, STRATEGY};
 use super::keys::KeyArguments;
 use super::texts::{self, long};
 use clap::builder::{PathBufValueParser, TypedValueParser, ValueParser};
-use clap::{Args, ValueEnum};
+use clap::{ArgMatches, Args, ValueEnum};
 use outset::cluster::JobKey;
 use outset::filter::Kind;
 use outset::hash::HashKey;
@@ -265,7 +265,8 @@ pub(crate) struct TalkArguments {
     /// When to show progress, speed and remaining time on standard error
     ///
     /// auto: only on a terminal. always: also elsewhere, as plain lines. A terminal whose TERM is unset,
-    /// empty or dumb is not treated as a terminal.
+    /// empty or dumb is not treated as a terminal. json: for a program that reads it. Every line on standard error is
+    /// then a JSON object: progress several times a second, messages, and the error if the run fails.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) progress: When,
 
@@ -276,6 +277,13 @@ pub(crate) struct TalkArguments {
     /// Print only errors, and warnings about filters and approximate results, to standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
+
+    /// End when the process that started this one has ended
+    ///
+    /// Use this if that process may be killed: this one then ends too, and removes what it has written.
+    // Read from the matches: see `CallerWishes`.
+    #[arg(long)]
+    end_with_parent: bool,
 }
 
 /// The occasions on which progress is shown.
@@ -284,6 +292,31 @@ pub(crate) enum When {
     Auto,
     Always,
     Never,
+    Json,
+}
+
+/// The wishes of the program that has started this one, which hold from the first moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallerWishes {
+    /// True if every line on standard error is an event.
+    pub(crate) reads_events: bool,
+    /// True if this process ends with its parent.
+    pub(crate) ends_with_parent: bool,
+}
+
+impl CallerWishes {
+    /// Finds them among the arguments of the command that is run, which may have no such options.
+    pub(crate) fn of(mut matches: &ArgMatches) -> Self {
+        while let Some((_, below)) = matches.subcommand() {
+            matches = below;
+        }
+        let progress = matches.try_get_one::<When>("progress");
+        let ends = matches.try_get_one::<bool>("end_with_parent");
+        Self {
+            reads_events: matches!(progress, Ok(Some(When::Json))),
+            ends_with_parent: matches!(ends, Ok(Some(true))),
+        }
+    }
 }
 
 /// The kinds as options name them.

@@ -1,7 +1,7 @@
 //! Lines on standard error, and what is drawn on the terminal meanwhile.
 //!
 //! *Owns:* the one line that is drawn, the thread that draws it, and the order between it and all other lines.
-//! *Invariants:* every other line on standard error goes through [`warn`], so it stands above what is drawn;
+//! *Invariants:* every other line on standard error goes through [`warn`] or [`fail`], so it stands above what is drawn;
 //! after [`end`] nothing is drawn and the line is empty, however often and by whatever thread it was called. Nobody but
 //! the drawing thread waits for a terminal that was stopped. *Cost:* a thread that wakes up five times a second.
 
@@ -13,7 +13,10 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use outset::Error;
+
 use super::escaping::shortened;
+use super::events::{self, Event, Failure};
 use super::settings::as_typed;
 
 /// The time from one drawing of the line to the next.
@@ -36,6 +39,8 @@ pub(crate) enum LineStyle {
     Bar,
     /// A line now and then.
     Plain,
+    /// An event, several times a second.
+    Event,
     /// Says how far a run came that was interrupted.
     Last,
 }
@@ -74,7 +79,7 @@ pub(crate) fn show(
         .spawn(move || {
             match drawn {
                 Some(line) => draw(&line, &watched, &look),
-                None => print(&watched, &look),
+                None => print(kind, &watched, &look),
             }
             if watched.is_interruption.load(Ordering::Acquire)
                 && let Some(text) = look(LineStyle::Last)
@@ -116,8 +121,27 @@ pub(crate) fn end(patience: Duration) {
 /// Prints one line on standard error, without its middle where it is very long.
 pub(crate) fn warn(message: &str) {
     let message = as_typed(message);
-    let line = format!("outset: {}\n", shortened(&message, MOST_SAID, " ... "));
-    print_above(|| write_error(&line));
+    let text = shortened(&message, MOST_SAID, " ... ");
+    if events::are_wanted() {
+        return tell(&Event::Message { text: &text });
+    }
+    print_above(|| write_error(&format!("outset: {text}\n")));
+}
+
+/// Says why there is no result.
+pub(crate) fn fail(error: &Error) {
+    if !events::are_wanted() {
+        return warn(&error.to_string());
+    }
+    let message = error.to_string();
+    let message = as_typed(&message);
+    let message = shortened(&message, MOST_SAID, " ... ");
+    tell(&Event::Error(Failure::of(error, &message)));
+}
+
+/// Writes an event.
+fn tell(event: &Event<'_>) {
+    write_error(&format!("{}\n", event.line()));
 }
 
 /// Lets `write` print lines above what is drawn.
@@ -180,14 +204,17 @@ fn draw(line: &DrawnLine, end: &End, look: &dyn Fn(LineStyle) -> Option<String>)
     line.draw("");
 }
 
-fn print(end: &End, look: &dyn Fn(LineStyle) -> Option<String>) {
+fn print(kind: LineStyle, end: &End, look: &dyn Fn(LineStyle) -> Option<String>) {
     let mut last = Instant::now();
     while !end.is_wanted.load(Ordering::Acquire) {
         // Also when nothing is printed: the rate follows from many looks.
-        let line = look(LineStyle::Plain);
-        if let Some(text) = line.filter(|_| last.elapsed() >= PLAIN_INTERVAL) {
-            last = Instant::now();
-            warn(&text);
+        match look(kind) {
+            Some(event) if kind == LineStyle::Event => write_error(&format!("{event}\n")),
+            Some(text) if last.elapsed() >= PLAIN_INTERVAL => {
+                last = Instant::now();
+                warn(&text);
+            }
+            _ => {}
         }
         thread::park_timeout(INTERVAL);
     }

@@ -11,7 +11,7 @@ use outset::cluster::{Compression, JoinRequest, MOST_SIDES, ShardRequest, Shards
 use outset::size::parse_bytes;
 use outset::{Error, Interrupt, Options, Result, Selection, Source};
 
-use crate::cli::help::{INPUTS, OTHER, REPORTS, RESULT};
+use crate::cli::help::{INPUTS, REPORTS, RESULT};
 use crate::cli::operation::Operation;
 use crate::cli::options::{
     DecodingArguments, FormatArguments, KeyFile, MachineArguments, TalkArguments, TempArguments,
@@ -180,12 +180,6 @@ pub(crate) struct FinishArguments {
 pub(crate) struct WorkArguments {
     #[arg(long, value_name = "FILE", help = texts::STATS, long_help = long(texts::STATS, STATS_HELP), help_heading = REPORTS)]
     pub(super) stats: Option<PathBuf>,
-
-    /// End when the process that started this one has ended
-    ///
-    /// Use this if the scheduler may be killed: the step then ends too, and removes what it has written.
-    #[arg(long, help_heading = OTHER)]
-    pub(super) end_with_parent: bool,
 
     #[command(flatten)]
     pub(super) talk: TalkArguments,

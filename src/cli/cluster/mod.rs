@@ -24,7 +24,6 @@ use super::signals;
 /// Runs `outset shard`.
 pub(crate) fn run_shard(arguments: &ShardArguments, interrupt: &Interrupt) -> Result<()> {
     let work = &arguments.work;
-    begin(work, interrupt)?;
     let reporter = Arc::new(Reporter::new(&work.talk));
     let mut claims = Claims::reading(arguments.files());
     claims.write_result(arguments.output.as_deref(), "-o")?;
@@ -62,7 +61,6 @@ pub(crate) fn run_shard(arguments: &ShardArguments, interrupt: &Interrupt) -> Re
 /// Runs `outset join`.
 pub(crate) fn run_join(arguments: &JoinArguments, interrupt: &Interrupt) -> Result<()> {
     let work = &arguments.work;
-    begin(work, interrupt)?;
     let request = arguments.request()?;
     let reporter = Arc::new(Reporter::new(&work.talk));
     let files = arguments.files()?;
@@ -134,12 +132,4 @@ pub(crate) fn run_finish(arguments: &FinishArguments, interrupt: &Interrupt) -> 
     let writer = result.text(&text)?;
     result.flush(writer)?;
     outputs.put_in_place()
-}
-
-/// Does the first thing of both steps: watches the parent, if asked to.
-fn begin(work: &arguments::WorkArguments, interrupt: &Interrupt) -> Result<()> {
-    if work.end_with_parent {
-        signals::watch_parent(interrupt)?;
-    }
-    Ok(())
 }

@@ -7,6 +7,7 @@ use outset::stats::PhaseStats;
 
 use super::pace::Outlook;
 use crate::cli::escaping::shortened;
+use crate::cli::events::{Event, Progress};
 use crate::cli::numbers;
 
 /// Words what a phase did.
@@ -63,6 +64,20 @@ pub(super) fn bar_text(name: &str, is_part: bool, outlook: &Outlook, columns: us
             shortened(name, name_columns, GAP)
         ),
     }
+}
+
+/// Writes the event for a program that watches the run.
+pub(super) fn event_text(part: &str, phase: &str, outlook: &Outlook) -> String {
+    let progress = Progress {
+        part: Some(part).filter(|part| !part.is_empty()),
+        phase,
+        bytes: outlook.done,
+        total_bytes: outlook.total,
+        bytes_per_second: outlook.rate.map(|rate| rate as u64),
+        phase_seconds_left: outlook.phase_left,
+        seconds_left: outlook.run_left.or(outlook.phase_left),
+    };
+    Event::Progress(progress).line()
 }
 
 /// Writes the line where there is no terminal.

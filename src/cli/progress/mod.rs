@@ -3,7 +3,7 @@
 //! *Owns:* the display of a run while it goes on: [`pace`] computes
 //! it, [`line`] puts it in words, [`screen`](super::screen) shows it.
 //! *Invariants:* nothing is shown where standard error is no terminal, unless asked for, and then as plain
-//! lines; nothing is left on a terminal. *Cost:* an atomic addition per chunk; whatever else there
+//! lines or as JSON; nothing is left on a terminal. *Cost:* an atomic addition per chunk; whatever else there
 //! is to do, a thread of its own does, five times a second.
 
 mod line;
@@ -22,7 +22,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::options::{TalkArguments, When};
 use super::screen::{self, LineStyle, warn};
 use crate::cli::numbers;
-use line::{bar_text, last_text, phase_summary, plain_text};
+use line::{bar_text, event_text, last_text, phase_summary, plain_text};
 use pace::Pace;
 
 /// The longest time that the end of a run waits for the terminal to be clean.
@@ -32,6 +32,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Reporter {
     is_verbose: bool,
     is_shown: bool,
+    /// True if it says what each phase did.
+    tells_phases: bool,
     /// True if notices are passed on.
     tells_notices: bool,
     watched: Arc<Watched>,
@@ -70,11 +72,14 @@ impl Reporter {
             story: Mutex::default(),
         });
         let drawn = watched.clone();
-        let is_shown = kind(wishes)
-            .is_some_and(|kind| screen::show(kind, move |kind| drawn.line(kind)).is_ok());
+        let kind = kind(wishes);
+        let is_shown =
+            kind.is_some_and(|kind| screen::show(kind, move |kind| drawn.line(kind)).is_ok());
         Self {
             is_verbose: wishes.verbose,
             is_shown,
+            // A program has their numbers in the statistics.
+            tells_phases: wishes.verbose || is_shown && kind != Some(LineStyle::Event),
             tells_notices: !wishes.quiet,
             watched,
         }
@@ -139,6 +144,7 @@ fn kind(wishes: &TalkArguments) -> Option<LineStyle> {
     let is_terminal = io::stderr().is_terminal() && !is_dumb;
     match (wishes.progress, is_terminal) {
         (When::Never, _) | (When::Auto, false) => None,
+        (When::Json, _) => Some(LineStyle::Event),
         (When::Auto, true) => (!wishes.quiet).then_some(LineStyle::Bar),
         (When::Always, true) => Some(LineStyle::Bar),
         (When::Always, false) => Some(LineStyle::Plain),
@@ -168,6 +174,7 @@ impl Watched {
         Some(match kind {
             LineStyle::Bar => bar_text(&name, !story.part.is_empty(), &outlook, screen::columns()),
             LineStyle::Plain => plain_text(&name, &outlook),
+            LineStyle::Event => event_text(&story.part, story.phase.as_deref()?, &outlook),
             LineStyle::Last => last_text(&name, &outlook),
         })
     }
@@ -225,7 +232,7 @@ impl Observer for Reporter {
     }
 
     fn phase_started(&self, name: &str, step: Option<usize>, total_bytes: Option<u64>) {
-        if self.is_verbose || self.is_shown {
+        if self.tells_phases {
             self.tell_waiting();
         }
         let mut story = self.watched.story();
@@ -246,7 +253,7 @@ impl Observer for Reporter {
         let mut story = self.watched.story();
         story.phase = None;
         story.pace.finished(phase.bytes_read, phase.seconds);
-        if self.is_verbose || self.is_shown {
+        if self.tells_phases {
             let name = story.full_name(&phase.name);
             let before = story.last_phase.replace(phase_summary(&name, phase));
             drop(story);
@@ -266,6 +273,7 @@ mod tests {
         let reporter = Reporter {
             is_verbose: false,
             is_shown: false,
+            tells_phases: false,
             tells_notices: true,
             watched: Arc::new(Watched {
                 start: Instant::now(),

@@ -1,6 +1,6 @@
 //! The texts and pictures that people look at while a run goes on and after it.
 
-mod labels;
+mod events;
 mod notices;
 mod overlaps;
 mod pairs;

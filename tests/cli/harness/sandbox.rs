@@ -20,6 +20,7 @@ use differential::oracle;
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::data;
@@ -526,15 +527,17 @@ impl std::fmt::Display for Outcome {
 }
 
 impl Outcome {
-    /// A failure is one line: object, what happened, what to do.
+    /// A failure is one line: object, what happened, what to do. Among events, one of them has it.
     fn check_message(&self) {
         assert_eq!(self.stderr.lines().count(), 1, "not one line: {self}");
-        assert!(
-            self.stderr.starts_with("outset: ") && self.stderr.ends_with('\n'),
-            "{self}"
-        );
-        let parts = self.stderr.split(": ").count();
-        assert!(parts >= 4, "no object, happening and advice: {self}");
+        assert!(self.stderr.ends_with('\n'), "{self}");
+        let event = serde_json::from_str::<Value>(&self.stderr).ok();
+        let of_event = event
+            .as_ref()
+            .and_then(|event| event.get("message")?.as_str());
+        let message = of_event.or(self.stderr.strip_prefix("outset: "));
+        let parts = message.map_or(0, |message| message.split(": ").count());
+        assert!(parts >= 3, "no object, happening and advice: {self}");
     }
 
     /// The run succeeded.
