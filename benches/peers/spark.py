@@ -30,7 +30,7 @@ def one(options: argparse.Namespace) -> None:
 
     from pyspark.sql import SparkSession
 
-    from outset_spark import Job, job, native, run
+    from pyoutset.spark import Job, job, native, run
 
     conf = {
         "spark.driver.memory": options.heap,

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from conftest import LOOPBACK, expected, lines_of
@@ -84,7 +85,7 @@ class Cluster:
         # Hosts of their own: Spark starts no second attempt on the host of the first.
         return self.spawn(f"worker-{number}", WORKER, "--host", f"127.0.0.{number}", *work, self.url, more=local)
 
-    def spawn(self, name: str, main: str, *arguments: str, more: dict = {}) -> subprocess.Popen:
+    def spawn(self, name: str, main: str, *arguments: str, more: dict = MappingProxyType({})) -> subprocess.Popen:
         environment = {**os.environ, "SPARK_HOME": self.home, "PYSPARK_PYTHON": sys.executable, "SPARK_NO_DAEMONIZE": "1", **more}
         command = [f"{self.home}/bin/spark-class", main, *arguments]
         if main in (MASTER, WORKER):
@@ -128,7 +129,7 @@ class Running:
             f"while [ ! -e {self.gate}/open ]; do sleep 0.1; done\nfi\nexec {outset} \"$@\"\n"
         )
         stand_in.chmod(0o755)
-        command = [sys.executable, "-m", "outset_spark", "intersect", "--out", str(self.out), "--outset", str(stand_in)]
+        command = [sys.executable, "-m", "pyoutset.spark", "intersect", "--out", str(self.out), "--outset", str(stand_in)]
         for number, lines in enumerate(SIDES):
             path = place / f"side-{number}"
             path.write_bytes(b"\n".join(lines) + b"\n")
@@ -187,7 +188,7 @@ class Running:
 
     def children(self) -> list[int]:
         """The processes of the steps, wherever they are."""
-        return [pid for pid, (_, command) in processes().items() if str(self.place / "side-") in command or f"{self.place}" in command and " join " in command]
+        return [pid for pid, (_, command) in processes().items() if str(self.place / "side-") in command or (f"{self.place}" in command and " join " in command)]
 
     def assert_nothing_is_left(self) -> None:
         self.cluster.wait_for(lambda: not self.children())
@@ -210,7 +211,7 @@ def executors(worker: subprocess.Popen) -> list[int]:
     return [pid for pid in below(worker.pid, table) if "CoarseGrainedExecutorBackend" in table[pid][1]]
 
 
-def busy_executor(running: "Running", worker: subprocess.Popen) -> int:
+def busy_executor(running: Running, worker: subprocess.Popen) -> int:
     """The executor of a worker, as soon as it has a child that waits at the gate."""
     found = []
 
@@ -305,7 +306,7 @@ def test_the_driver_is_told_to_end(cluster, tmp_path, outset, exchange):
 AFTER_A_JOB = """
 import glob, json, os, signal, sys, tempfile
 from pyspark.sql import SparkSession
-from outset_spark import Job, run
+from pyoutset.spark import Job, run
 master, outset, place, settings = sys.argv[1:]
 builder = SparkSession.builder.master(master)
 for key, value in json.loads(settings).items():
@@ -350,7 +351,7 @@ def test_a_session_goes_on_with_new_executors_after_a_job(cluster, tmp_path, out
 TWO_JOBS = """
 import json, sys
 from pyspark.sql import SparkSession
-from outset_spark import Job, run
+from pyoutset.spark import Job, run
 master, outset, place, settings = sys.argv[1:]
 builder = SparkSession.builder.master(master)
 for key, value in json.loads(settings).items():

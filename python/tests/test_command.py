@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from conftest import LOOPBACK, expected, lines_of, write_sides
 
-from outset_spark import __main__ as command
-from outset_spark.__main__ import arguments
+from pyoutset.spark import __main__ as command
+from pyoutset.spark.__main__ import arguments
 
 SIDES = [[b"line-%d" % n for n in range(3000)], [b"line-%d" % n for n in range(2000, 9000)]]
 
@@ -35,7 +35,7 @@ def words(operation, paths, out, outset):
 def start(given, **more):
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PYSPARK_PYTHON": sys.executable, **more}
     return subprocess.Popen(
-        [sys.executable, "-m", "outset_spark", *given], env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "pyoutset.spark", *given], env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
 
 
@@ -45,13 +45,13 @@ def test_the_command_says_what_it_found(outset, paths, out, tmp_path):
     _, said = first.communicate()
     assert first.returncode == 0, said
     count = len(expected("union", SIDES))
-    assert f"outset_spark: {count} lines · blocks · " in said
+    assert f"pyoutset.spark: {count} lines · blocks · " in said
     assert json.loads((tmp_path / "stats").read_text())["output_lines"] == count
     assert lines_of(out) == expected("union", SIDES)
     again = start(given)
     _, said = again.communicate()
     assert again.returncode == 1
-    assert said.splitlines()[-1] == f"outset_spark: {out}: exists already: remove it, or name another directory"
+    assert said.splitlines()[-1] == f"pyoutset.spark: {out}: exists already: remove it, or name another directory"
     assert "Traceback" not in said
 
 
@@ -86,10 +86,10 @@ def test_the_command_says_what_an_option_takes(capsys, wrong, said):
 def test_a_request_that_makes_no_sense_is_refused_before_spark_starts(monkeypatch, capsys, wrong, said):
     monkeypatch.setattr(command, "session", lambda _: pytest.fail("Spark has started"))
     monkeypatch.setattr(command, "heed_signals", lambda: None)
-    monkeypatch.setattr(sys, "argv", ["outset_spark", "union", "--side", "a", "--out", "b", *wrong])
+    monkeypatch.setattr(sys, "argv", ["pyoutset.spark", "union", "--side", "a", "--out", "b", *wrong])
     assert command.main() == 1
     printed = capsys.readouterr().err
-    assert printed.startswith(f"outset_spark: {said}")
+    assert printed.startswith(f"pyoutset.spark: {said}")
     assert printed.count("\n") == 1
 
 
@@ -123,7 +123,7 @@ def test_a_signal_leaves_nothing(outset, paths, out, tmp_path, number, step, exc
     _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert "Traceback" not in said
-    assert [line for line in said.splitlines() if "outset_spark" in line][-1].startswith(f"outset_spark: {number.name}: stopped")
+    assert [line for line in said.splitlines() if "pyoutset.spark" in line][-1].startswith(f"pyoutset.spark: {number.name}: stopped")
     assert not out.exists(), (list(out.rglob("*")), said)
     assert not os.listdir(places["work"])
     for place in ("tmp", "local"):

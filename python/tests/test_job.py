@@ -6,12 +6,12 @@ import os
 import pytest
 from conftest import expected, lines_of, odd_lines, write_sides
 
-from outset_spark import Failed, Job, run
-from outset_spark.children import Setting, workplace
-from outset_spark.filters import choose
-from outset_spark.placing import partition_ids, spark_hash
-from outset_spark.sizes import size
-from outset_spark.splits import Split
+from pyoutset.spark import Failed, Job, run
+from pyoutset.spark.children import Setting, workplace
+from pyoutset.spark.filters import choose
+from pyoutset.spark.placing import partition_ids, spark_hash
+from pyoutset.spark.sizes import size
+from pyoutset.spark.splits import Split
 
 SIDES = odd_lines()
 
@@ -175,7 +175,7 @@ def test_a_child_with_a_fault_leaves_no_success(spark, outset, paths, out, tmp_p
 
 @pytest.mark.parametrize("work", ["shard 0", "join 1"])
 def test_a_report_that_is_missing_leaves_no_success(spark, outset, paths, out, tmp_path, work, monkeypatch):
-    from outset_spark import job as module
+    from pyoutset.spark import job as module
 
     real = module.finish
     short = lambda setting, reports, *rest: real(setting, {k: v for k, v in reports.items() if k != work}, *rest)  # noqa: E731

@@ -5,9 +5,9 @@ import os
 
 import pytest
 
-from outset_spark import Failed, splits
-from outset_spark.listing import is_compressed, side_files
-from outset_spark.splits import Split, pieces
+from pyoutset.spark import Failed, splits
+from pyoutset.spark.listing import is_compressed, side_files
+from pyoutset.spark.splits import Split, pieces
 
 
 def names(path, root):
@@ -86,9 +86,8 @@ def test_a_file_is_named_once(side, tmp_path):
 
 
 def test_a_name_that_is_no_text_is_refused(side):
-    with open(os.fsencode(side) + b"/x\xff", "w"):
-        with pytest.raises(Failed, match=r"x\\xff': its name is not valid UTF-8: rename it"):
-            side_files([str(side)])
+    with open(os.fsencode(side) + b"/x\xff", "w"), pytest.raises(Failed, match=r"x\\xff': its name is not valid UTF-8: rename it"):
+        side_files([str(side)])
 
 
 def test_remote_names_may_have_any_sign(tmp_path):

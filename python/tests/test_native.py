@@ -7,7 +7,7 @@ import lzma
 import pytest
 from conftest import expected, lines_of
 
-from outset_spark import Failed, Job, run
+from pyoutset.spark import Failed, Job, run
 
 LINES = [[b"line-%d" % n for n in range(1000)], [b"line-%d" % n for n in range(900, 2000)]]
 

@@ -8,7 +8,7 @@ import time
 import pytest
 from conftest import expected, lines_of, odd_lines, write_sides
 
-from outset_spark import Job, run
+from pyoutset.spark import Job, run
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def storage():
     options = f"scheme=http&endpoint_override=127.0.0.1:{port}&region=us-east-1&allow_bucket_creation=true"
     try:
         system, _ = fs.FileSystem.from_uri(f"s3://key:secret@data/?{options}")
-        for attempt in range(200):
+        for _ in range(200):
             try:
                 system.create_dir("data")
                 break

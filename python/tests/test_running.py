@@ -6,7 +6,8 @@ import threading
 import time
 
 import pytest
-from outset_spark.running import Stop, Stopped, stoppable
+
+from pyoutset.spark.running import Stop, Stopped, stoppable
 
 
 def test_a_signal_is_not_the_end_before_the_job_has_removed_what_it_wrote(spark):

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from conftest import expected, lines_of
 
-from outset_spark import Failed, Job, filters, run, shards, splits
-from outset_spark import job as module
-from outset_spark.storage import reason
+from pyoutset.spark import Failed, Job, filters, run, shards, splits
+from pyoutset.spark import job as module
+from pyoutset.spark.storage import reason
 
 LINES = [[b"line-%d" % n for n in range(5000)], [b"line-%d" % n for n in range(4000, 9000)]]
 
@@ -119,7 +119,7 @@ def test_the_key_of_a_filter_is_removed_with_its_building(spark, outset, sides, 
 
 
 def test_directories_of_drivers_that_are_gone_are_swept(tmp_path):
-    program = "import sys, time; from outset_spark import shards\n"
+    program = "import sys, time; from pyoutset.spark import shards\n"
     program += "with shards.directory(sys.argv[1]): print(1, flush=True); time.sleep(99)"
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     other = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], env=environment, stdout=subprocess.PIPE)

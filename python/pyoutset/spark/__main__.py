@@ -1,4 +1,4 @@
-"""The command: ``python -m outset_spark intersect --side A... --side B... --out DIR``."""
+"""The command: ``python -m pyoutset.spark intersect --side A... --side B... --out DIR``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def spark_option(text: str) -> tuple[str, str]:
 
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m outset_spark",
+        prog="python -m pyoutset.spark",
         description="Set operations on lines of files, as a Spark job. A line is the bytes before a newline.",
         epilog="Under spark-submit, give Spark its options there; else with --conf.",
     )
@@ -83,7 +83,7 @@ def heed_signals(spark: SparkSession | None = None) -> None:
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, signal.SIG_IGN)
         # Spark's progress bar leaves its line open.
-        print(f"\noutset_spark: {signal.Signals(number).name}: stopped: what it has written is removed", file=sys.stderr)
+        print(f"\npyoutset.spark: {signal.Signals(number).name}: stopped: what it has written is removed", file=sys.stderr)
         if spark:
             # On another thread: this one may be in the middle of a call.
             silence = threading.Thread(target=quiet, args=(spark,), daemon=True)
@@ -144,13 +144,13 @@ def main() -> int:
         with report_file(options.stats) as stats:
             summary = summarise(options, job, stats)
     except (Failed, OSError) as failure:
-        print(f"outset_spark: {failure}", file=sys.stderr)
+        print(f"pyoutset.spark: {failure}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:  # of Spark's own handler, when its session has just been made
         return 130
     lines = summary.get("output_lines")
     found = "" if lines is None else f"{lines} lines · "
-    print(f"outset_spark: {found}{summary['exchange']} · {summary['seconds']} s", file=sys.stderr)
+    print(f"pyoutset.spark: {found}{summary['exchange']} · {summary['seconds']} s", file=sys.stderr)
     return 0
 
 

@@ -1,7 +1,6 @@
 """The children of tasks, and the frames that they write.
 
-A child never outlives its task: it is killed when the task ends, and ends by itself (``--end-with-parent``) when the Python
-worker is gone. A stream of a child counts only with its trailer and status 0.
+A stream of a child counts only with its trailer and status 0.
 """
 
 from __future__ import annotations
@@ -14,7 +13,9 @@ import tempfile
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Iterator
+from typing import Any, Iterator
+
+from ..children import LEASH, Child, widen, write_all
 
 #: Of a frame: its bucket, its kind, and the bytes of the payload as it is stored. The format is in docs/clusters.md.
 HEADER = 88
@@ -78,47 +79,33 @@ def workplace(setting: Setting) -> Iterator[str]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def widen(pipe: int) -> None:
-    """Asks for a pipe of 1 MiB in place of 64 KiB: fewer pieces. What the system refuses stays as it is."""
-    import fcntl
+class Step(Child):
+    """A step of a job: its messages go to a file, and it is killed when it takes longer than it may. What it has written is
+    removed with the directory of its task: it need not clean up."""
 
-    try:
-        fcntl.fcntl(pipe, getattr(fcntl, "F_SETPIPE_SZ", 1031), 1 << 20)
-    except OSError:
-        pass
-
-
-class Child:
-    """A child process whose messages go to a file, and which is killed when it takes longer than it may."""
+    patience = 0
 
     def __init__(self, setting: Setting, place: str, arguments: list[str]) -> None:
         self.place = place
-        self.arguments = [setting.program(), *arguments, "--stats", f"{place}/stats", "-q", "-j", "1"]
-        self.arguments += ["--memory", setting.memory, "--end-with-parent"]
+        words = [setting.program(), *arguments, "--stats", f"{place}/stats", "-q", "-j", "1", "--memory", setting.memory, LEASH]
         with open(f"{place}/said", "wb") as said:
-            self.process = subprocess.Popen(
-                self.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, bufsize=0
-            )
-        for pipe in (self.process.stdin, self.process.stdout):
+            super().__init__(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said)
+        pipes: tuple[Any, Any] = (self.process.stdin, self.process.stdout)
+        self.input, self.output = pipes
+        for pipe in pipes:
             widen(pipe.fileno())
         self.timer = threading.Timer(setting.timeout, self.process.kill)
         self.timer.daemon = True
         self.timer.start()
 
-    def __enter__(self) -> "Child":
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *failure: Any) -> None:
         self.timer.cancel()
-        self.process.kill()
-        self.process.wait()
+        super().__exit__(*failure)
 
     def write(self, data: bytes | memoryview) -> None:
         """Feeds the child. That it is gone shows when its end is looked at."""
         try:
-            view = memoryview(data)
-            while view:
-                view = view[self.process.stdin.write(view) :]
+            write_all(self.input.fileno(), data)
         except BrokenPipeError:
             raise self.failure() from None
 
@@ -126,13 +113,13 @@ class Child:
         """Reads the next bytes of its output; fewer than there is room for only at the end."""
         filled = 0
         while filled < len(view):
-            read = self.process.stdout.readinto(view[filled:])
+            read = self.output.readinto(view[filled:])
             if not read:
                 break
             filled += read
         return filled
 
-    def frames(self, kind: int, rows: "Rows", skip: int) -> Iterator[int]:
+    def frames(self, kind: int, rows: Rows, skip: int) -> Iterator[int]:
         """Reads the frames of its output of this kind into ``rows``, each without its first ``skip`` bytes; yields the
         bucket of each when it is there. Ends well only behind the trailer."""
         frames = total = 0
@@ -159,8 +146,7 @@ class Child:
 
     def end(self) -> str:
         """Waits for a good end; returns the report."""
-        if self.process.stdin:
-            self.process.stdin.close()
+        self.input.close()
         if self.process.wait() != 0:
             raise self.failure()
         with open(f"{self.place}/stats") as report:

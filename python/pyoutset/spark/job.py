@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
 import sys
 import tempfile
 import time
@@ -25,6 +24,8 @@ from typing import Iterator
 from pyspark import AccumulatorParam, cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 
+from ..errors import ProgramError
+from ..program import program
 from . import filters, native, shards, splits, tasks
 from .children import Setting
 from .placing import partition_ids
@@ -52,7 +53,7 @@ class Reports(AccumulatorParam):
     def zero(self, value: dict) -> dict:
         return {}
 
-    def addInPlace(self, value1: dict, value2: dict) -> dict:  # noqa: N802, N803
+    def addInPlace(self, value1: dict, value2: dict) -> dict:  # noqa: N802
         value1.update(value2)
         return value1
 
@@ -89,11 +90,11 @@ def run_steps(spark: SparkSession, job: Job, output: Output, stop: Stop) -> dict
     with tempfile.TemporaryDirectory(prefix="outset-job-") as place:
         # The shards' directory is made last, so that nothing is left of it when a filter fails.
         with filters.applied(spark, job, setting, todo, place, stop) as given:
-            with shards.directory(job.work) if is_files else nullcontext() as shared:
+            with shards.directory(job.work) if job.work and is_files else nullcontext() as shared:
                 setting = replace(setting, filters=given, shared=shared)
                 reports = spark.sparkContext.accumulator({}, Reports())
                 # Functions of these modules go to the workers as they are: nothing need be installed there.
-                cloudpickle.register_pickle_by_value(sys.modules[__package__])
+                cloudpickle.register_pickle_by_value(sys.modules[__package__.split(".")[0]])
 
                 def note(work: str, report: str) -> None:
                     reports.add({work: report})
@@ -178,9 +179,11 @@ def finish(setting: Setting, reports: dict, shards_expected: int, place: str, st
 
 
 def find_outset(named: str | None) -> str:
-    """The binary: the one that is named, the one that was installed beside this Python, or that of the path."""
-    beside = os.path.join(os.path.dirname(sys.executable), "outset")
-    found = named or (beside if os.access(beside, os.X_OK) else shutil.which("outset"))
-    if not found or not os.access(found, os.X_OK):
-        raise Failed(f"{found or 'outset'}: there is no such program: install it, or name it with --outset")
-    return os.path.abspath(found)
+    """The binary: the one that is named, or else the one that was installed with this package."""
+    try:
+        found = os.path.abspath(named) if named else program()
+    except ProgramError as failure:
+        raise Failed(f"{failure}, or with --outset") from failure
+    if not os.access(found, os.X_OK):
+        raise Failed(f"{found}: there is no such program: install it, or name it with --outset")
+    return found

@@ -28,7 +28,7 @@ class Job:
     #: The directory of the result, which must not exist; without a scheme it is local.
     out: str
     exchange: str = "auto"
-    #: ``auto``, ``on`` or ``off``: whether sides are filtered by each other; see :mod:`outset_spark.filters`.
+    #: ``auto``, ``on`` or ``off``: whether sides are filtered by each other; see :mod:`pyoutset.spark.filters`.
     prefilter: str = "auto"
     #: Buckets, and tasks of the join; 0: one for each 512 MiB.
     partitions: int = 0

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def directory() -> str:
     """Where this process keeps them."""
     place = tempfile.mkdtemp(prefix="outset-shipped-")

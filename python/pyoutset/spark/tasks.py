@@ -11,7 +11,7 @@ import threading
 from contextlib import contextmanager
 from typing import Callable, Iterator
 
-from .children import BATCH, HEADER, LINES, RECORDS, TRAILER, TRAILER_MAGIC, Child, Rows, Setting, located, workplace
+from .children import BATCH, HEADER, LINES, RECORDS, TRAILER, TRAILER_MAGIC, Rows, Setting, Step, located, workplace
 from .splits import Split, changed, pieces
 
 
@@ -29,7 +29,7 @@ def shard_arguments(setting: Setting, split: Split, place: str) -> list[str]:
 
 
 @contextmanager
-def fed(child: Child, split: Split) -> Iterator[None]:
+def fed(child: Step, split: Split) -> Iterator[None]:
     """Pipes a remote split to the child, on a thread of its own, while the body reads what the child makes of it."""
     failures: list[BaseException] = []
 
@@ -37,7 +37,7 @@ def fed(child: Child, split: Split) -> Iterator[None]:
         try:
             for piece in pieces(split) if split.is_remote else ():
                 child.write(piece)
-            child.process.stdin.close()
+            child.input.close()
         except BaseException as failure:  # the body sees a child that was killed
             failures.append(failure)
             child.process.kill()
@@ -55,7 +55,7 @@ def fed(child: Child, split: Split) -> Iterator[None]:
         raise failures[0]
 
 
-def report_of(child: Child, split: Split) -> str:
+def report_of(child: Step, split: Split) -> str:
     """The report of a shard, if its file is still the one that was listed: the child has opened a local file itself."""
     report = child.end()
     found = json.loads(report)["input"]["file_bytes"]
@@ -70,7 +70,7 @@ def shard_blocks(setting: Setting, todo: list[Split], ids: list[int], note: Call
     def task(batches: Iterator) -> Iterator:
         import pyarrow as pa
 
-        def batch(partitions: list[int], blocks: "pa.Array") -> "pa.RecordBatch":
+        def batch(partitions: list[int], blocks: pa.Array) -> pa.RecordBatch:
             return pa.RecordBatch.from_arrays([pa.array(partitions, pa.int32()), blocks], ["p", "k"])
 
         for number in numbers(batches):
@@ -78,7 +78,7 @@ def shard_blocks(setting: Setting, todo: list[Split], ids: list[int], note: Call
             if number == 0:
                 # Spark leaves out a stage without rows; each bucket has one, so that each is joined.
                 yield batch(ids, pa.array([b""] * len(ids), pa.binary()))
-            with workplace(setting) as place, Child(setting, place, shard_arguments(setting, split, place)) as child:
+            with workplace(setting) as place, Step(setting, place, shard_arguments(setting, split, place)) as child:
                 rows, partitions = Rows(), []
                 with fed(child, split):
                     for bucket in child.frames(RECORDS, rows, 0):
@@ -100,7 +100,7 @@ def shard_files(setting: Setting, todo: list[Split], note: Callable[[str, str], 
             split = todo[number]
             with workplace(setting) as place:
                 arguments = [*shard_arguments(setting, split, place), "-o", shard_name(setting, number)]
-                with Child(setting, place, arguments) as child:
+                with Step(setting, place, arguments) as child:
                     with fed(child, split):
                         child.process.wait()
                     note(f"shard {number}", report_of(child, split))
@@ -123,7 +123,7 @@ def join_arguments(setting: Setting, bucket: int, place: str) -> list[str]:
     return [*arguments, "--bucket", str(bucket), "--temp-dir", place]
 
 
-def result(child: Child) -> Iterator:
+def result(child: Step) -> Iterator:
     """The lines of a join as rows of many lines each, without the last line end: Spark's text writer adds it."""
     import pyarrow as pa
 
@@ -146,7 +146,7 @@ def join_blocks(setting: Setting, note: Callable[[str, str], None]) -> Callable:
         from pyspark import TaskContext
 
         bucket = TaskContext.get().partitionId()
-        with workplace(setting) as place, Child(setting, place, [*join_arguments(setting, bucket, place), "-"]) as child:
+        with workplace(setting) as place, Step(setting, place, [*join_arguments(setting, bucket, place), "-"]) as child:
             frames = total = 0
             for batch in batches:
                 for block in batch.column(0):
@@ -155,7 +155,7 @@ def join_blocks(setting: Setting, note: Callable[[str, str], None]) -> Callable:
                         child.write(data)
                         frames, total = frames + 1, total + data.size
             child.write(struct.pack(TRAILER, TRAILER_MAGIC, frames, total, (1 << 64) - 1))
-            child.process.stdin.close()
+            child.input.close()
             yield from result(child)
             note(f"join {bucket}", child.end())
 
@@ -172,7 +172,7 @@ def join_files(setting: Setting, shards: int, note: Callable[[str, str], None]) 
                 names = f"{place}/shards"
                 with open(names, "w") as file:
                     file.writelines(f"{shard_name(setting, number)}\n" for number in range(shards))
-                with Child(setting, place, [*join_arguments(setting, bucket, place), "--shards-from", names]) as child:
+                with Step(setting, place, [*join_arguments(setting, bucket, place), "--shards-from", names]) as child:
                     yield from result(child)
                     note(f"join {bucket}", child.end())
 

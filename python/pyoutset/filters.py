@@ -1,0 +1,193 @@
+"""Filters in files: built, asked and changed by the program."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import options, sides
+from .errors import UsageError
+from .feeding import is_arrow, line
+from .running import Run, Shown, Workplace, run
+from .sides import Side
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Kind = Literal["blocked", "classic", "counting", "spectral", "fingerprint"]
+
+
+class Filter:
+    """A filter of lines: it may take a line for one that it has, at the rate that it was built for, and never misses one.
+
+    Each call runs the program, which takes some milliseconds: ask for many lines at once.
+
+    >>> seen = Filter.build(["a", "b"], max_fpr=0.0001)
+    >>> seen.contains(["a", "x", "b"])
+    [True, False, True]
+    >>> seen.update(["x"])
+    >>> "x" in seen
+    True
+    """
+
+    def __init__(self, path: str, place: Workplace | None, more: dict[str, Any]) -> None:
+        #: The file.
+        self.path = path
+        self._place = place
+        self._more = more
+
+    @classmethod
+    def build(
+        cls,
+        *given: Side,
+        kind: Kind | None = None,
+        max_fpr: float | str | None = None,
+        lines: int | None = None,
+        size: options.Size | None = None,
+        bits_per_key: float | None = None,
+        on: options.On | None = None,
+        memory: options.Size | None = None,
+        progress: Shown = False,
+        out: options.Path | None = None,
+        **more: Unpack[options.BuildOptions],
+    ) -> Filter:
+        """Builds a filter of the lines of all sides (without sides: an empty one, for ``lines`` lines).
+
+        It is in the file ``out``, or in a temporary one that is removed with the filter.
+        """
+        options.check(more, options.BuildOptions)
+        place = Workplace()
+        path = options.text(out) if out is not None else place.file("filter.osf")
+        asked = {"kind": kind, "max_fpr": max_fpr, "lines": None if lines is None else [lines], "size": size}
+        settings = {**asked, "bits_per_key": bits_per_key, **more}
+        # The program sizes the filter by the files: lines in memory become one.
+        is_sized = lines is not None or size is not None or more.get("like") is not None
+        at(["filter", "build", f"--output={path}"], given, settings, on, memory, progress, spools=not is_sized)
+        return cls(path, place if out is None else None, {"on": on, **lines_alone(more)})
+
+    @classmethod
+    def open(cls, path: options.Path, *, on: options.On | None = None, **more: Unpack[options.FilterOptions]) -> Filter:
+        """Opens a filter that is in a file; ``on`` and the other options say what the key of a line is, as when it was built."""
+        options.check(more, options.FilterOptions)
+        found = cls(options.text(path), None, {"on": on, **more})
+        found.info  # noqa: B018  # raises for what is no filter
+        return found
+
+    def save(self, path: options.Path) -> None:
+        """Copies the filter to a file, complete or not at all."""
+        import os
+
+        target = options.text(path)
+        shutil.copyfile(self.path, f"{target}.part")
+        os.replace(f"{target}.part", target)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """Kind, size, number of lines and false-positive rate, as ``outset filter info --json`` says them."""
+        import json
+        import subprocess
+
+        from . import errors
+        from .program import program
+
+        done = subprocess.run(
+            [program(), "filter", "info", "--json", "--", self.path], stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip()
+            raise errors.of_status(done.returncode, said[len("outset: ") :] if said.startswith("outset: ") else said)
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    def contains(self, lines: Any, *, memory: options.Size | None = None) -> Any:
+        """Tells of each line whether the filter may have it: a list of bool, or for Arrow a ``pyarrow.BooleanArray``."""
+        if is_arrow(lines):
+            return self._arrow_mask(lines, memory)
+        asked = as_list(lines)
+        found = set(self._answer("query", asked, memory))
+        return [line(each, index, "lines") in found for index, each in enumerate(asked)]
+
+    def _arrow_mask(self, lines: Any, memory: options.Size | None) -> Any:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from .feeding import arrays
+
+        values = pa.chunked_array(list(arrays(lines, "lines")), type=pa.large_binary())
+        found = pa.array(self._answer("query", values, memory), pa.large_binary())
+        mask = pc.is_in(values, value_set=found)
+        return mask.combine_chunks() if isinstance(mask, pa.ChunkedArray) else mask
+
+    def __contains__(self, one: object) -> bool:
+        return bool(self.contains([one])[0])
+
+    def count(self, lines: Iterable[str | bytes], *, memory: options.Size | None = None) -> list[int]:
+        """How often each line was inserted, at most (of counting and spectral filters)."""
+        asked = as_list(lines)
+        answers = self._answer("count", asked, memory)
+        counts = {text: int(number) for number, text in (answer.split(b"\t", 1) for answer in answers)}
+        return [counts.get(line(each, index, "lines"), 0) for index, each in enumerate(asked)]
+
+    def update(self, *given: Side, memory: options.Size | None = None, progress: Shown = False) -> None:
+        """Inserts the lines of the sides, all or none."""
+        self._change("insert", given, memory, progress)
+
+    def remove(self, *given: Side, memory: options.Size | None = None, progress: Shown = False) -> None:
+        """Removes lines that were inserted (of counting and fingerprint filters)."""
+        self._change("remove", given, memory, progress)
+
+    def merge(self, *others: Filter, out: options.Path | None = None, memory: options.Size | None = None) -> Filter:
+        """A filter with the lines of this one and others, which were built alike (``like=``)."""
+        place = Workplace()
+        path = options.text(out) if out is not None else place.file("filter.osf")
+        words = ["filter", "merge", f"--output={path}"]
+        run([*words, *(named(each.path) for each in (self, *others))], [], {}, place=Workplace(), memory=memory)
+        return Filter(path, place if out is None else None, self._more)
+
+    def _change(self, command: str, given: tuple[Side, ...], memory: options.Size | None, progress: Shown) -> None:
+        if not given:
+            return
+        settings = dict(self._more)
+        at(["filter", command, named(self.path)], given, settings, settings.pop("on", None), memory, progress)
+
+    def _answer(self, command: str, lines: Any, memory: options.Size | None) -> list[bytes]:
+        settings = dict(self._more)
+        on = settings.pop("on", None)
+        done = at(["filter", command, named(self.path)], (lines,), settings, on, memory, False)
+        with open(done.place.file("answer"), "rb") as file:
+            text = file.read()
+        end = b"\0" if settings.get("zero_terminated") else b"\n"
+        return text.split(end)[:-1]
+
+    def __repr__(self) -> str:
+        return f"Filter.open({self.path!r})"
+
+
+def at(
+    words: list[str],
+    given: tuple[Side, ...],
+    settings: dict[str, Any],
+    on: options.On | None,
+    memory: options.Size | None,
+    progress: Shown,
+    spools: bool = False,
+) -> Run:
+    """Runs a command of filters, which takes files and knows no sides."""
+    how: dict[str, Any] = {"answer": "answer", "are_files": True, "spools": spools}
+    return run(words, sides.checked(given), settings, place=Workplace(), on=on, memory=memory, progress=progress, **how)
+
+
+def as_list(lines: Any) -> list[Any]:
+    if isinstance(lines, (str, bytes)):
+        raise UsageError("lines: give a list of lines, or use `in` for one")
+    return list(lines)
+
+
+def lines_alone(more: Any) -> dict[str, Any]:
+    """The options that say what a line is."""
+    return {name: value for name, value in more.items() if name in options.FilterOptions.__annotations__}
+
+
+def named(path: str) -> str:
+    return sides.named(path)

@@ -1,0 +1,138 @@
+"""The operations that give lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import options, sides
+from .errors import UsageError
+from .progress import is_notebook
+from .results import Request, Result
+from .running import Run, Shown, Workplace, run
+from .sides import Side
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+def intersection(
+    *given: Side,
+    on: options.On | None = None,
+    order: options.Order | None = None,
+    memory: options.Size | None = None,
+    progress: Shown = False,
+    out: options.Path | None = None,
+    **more: Unpack[options.IntersectionOptions],
+) -> Result:
+    """The lines that every side has; with ``at_least=``, ``at_most=``, ``exactly=`` or ``only=``, those that so many sides have.
+
+    >>> sorted(intersection(["a", "b", "c"], ["b", "c", "d"]))
+    ['b', 'c']
+    >>> list(intersection(["a", "b"], ["b"], ["b", "a"], at_least=2, order="sorted", count_files=True))
+    ['2\\ta', '3\\tb']
+    """
+    return select("intersect", given, on, order, memory, progress, out, more, options.IntersectionOptions)
+
+
+def difference(
+    *given: Side,
+    on: options.On | None = None,
+    order: options.Order | None = None,
+    memory: options.Size | None = None,
+    progress: Shown = False,
+    out: options.Path | None = None,
+    **more: Unpack[options.DifferenceOptions],
+) -> Result:
+    """The lines of the first side that no other side has.
+
+    >>> list(difference(["a", "b", "c"], ["b"], order="input"))
+    ['a', 'c']
+    """
+    return select("diff", given, on, order, memory, progress, out, more, options.DifferenceOptions)
+
+
+def union(
+    *given: Side,
+    on: options.On | None = None,
+    order: options.Order | None = None,
+    memory: options.Size | None = None,
+    progress: Shown = False,
+    out: options.Path | None = None,
+    **more: Unpack[options.UnionOptions],
+) -> Result:
+    """Every distinct line of the sides once. With ``on``, the first record with each key.
+
+    >>> list(union(["b", "a", "b"], ["c"], order="input"))
+    ['b', 'a', 'c']
+    >>> list(unique(["b", "a", "b"], count=True, top=1))
+    ['2\\tb']
+    """
+    return select("union", given, on, order, memory, progress, out, more, options.UnionOptions)
+
+
+#: Another name of :func:`union`, for one side.
+unique = union
+
+
+def symmetric_difference(
+    *given: Side,
+    on: options.On | None = None,
+    order: options.Order | None = None,
+    memory: options.Size | None = None,
+    progress: Shown = False,
+    out: options.Path | None = None,
+    **more: Unpack[options.SymmetricDifferenceOptions],
+) -> Result:
+    """The lines that exactly one side has.
+
+    >>> sorted(symmetric_difference(["a", "b"], ["b", "c"]))
+    ['a', 'c']
+    """
+    return select("symdiff", given, on, order, memory, progress, out, more, options.SymmetricDifferenceOptions)
+
+
+def select(
+    operation: str,
+    given: tuple[Side, ...],
+    on: options.On | None,
+    order: options.Order | None,
+    memory: options.Size | None,
+    progress: Shown,
+    out: options.Path | None,
+    more: Mapping[str, Any],
+    known: type,
+) -> Result:
+    """The result of an operation, which has been run if it goes to ``out``."""
+    options.check(more, known)
+    settings = dict(more)
+    if not given:
+        raise UsageError(f"{operation}: no side given: give a path, or an iterable of lines")
+    found = sides.checked(given)
+    settings.update(sides.guessed_format(found, on, settings))
+    request = Request(operation, on, settings)
+    path = None if out is None else options.text(out)
+    if path == "-":
+        raise UsageError("out: - is standard output: name a file")
+    if path is None and any(settings.get(name) for name in ("out_via", "compress")):
+        raise UsageError("out_via and compress are for a file: name it with out")
+    with_order = {"order": order, **settings}
+    report = with_order.pop("report", None)
+
+    def runs(path: str | None) -> Run:
+        place = Workplace(settings.get("temp_dir"))
+        words = [operation, f"--output={path or place.file(request.name)}", f"--stats={place.file('stats')}"]
+        words += reported(report, place)
+        return run(words, found, with_order, place=place, on=on, memory=memory, progress=progress)
+
+    result = Result(runs, request, path)
+    return result if path is None else result.run()
+
+
+def reported(report: bool | options.Path | None, place: Workplace) -> list[str]:
+    """What makes the program write its page: in a notebook, it is shown with the result."""
+    if report is None:
+        report = is_notebook()
+    if report is False:
+        return []
+    return [f"--report={place.file('report.html') if report is True else options.text(report)}"]

@@ -1,0 +1,264 @@
+"""The lines of a result.
+
+Nothing runs until something of the result is asked for; then the run goes on until it is complete. Its lines are in a file: in a
+temporary one, which is removed with the result, or in ``out``, which stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import os
+import shlex
+import threading
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from . import options
+from .errors import UsageError
+from .running import Run
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow as pa
+
+#: Bytes that are read at once.
+BYTES = 1 << 20
+#: What opens a compressed file, by the end of its name.
+OPENERS = {".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}
+
+
+class Result:
+    """The lines that an operation finds.
+
+    A result is an iterable of ``str``: lines are decoded as UTF-8, and bytes that are none are kept as :func:`os.fsdecode` does.
+    :meth:`bytes` gives them as they are. What a header is, is in :attr:`header` and not among the lines.
+
+    It is a context manager, which removes the temporary file at its end; so does the garbage collector.
+    """
+
+    def __init__(self, runs: Callable[[str | None], Run], request: Request, path: str | None) -> None:
+        self._runs = runs
+        self._request = request
+        self._path = path
+        self._run: Run | None = None
+        self._is_closed = False
+        self._lock = threading.Lock()
+
+    def run(self) -> Result:
+        """Runs the operation, if it has not been run; returns the result itself."""
+        self._complete()
+        return self
+
+    def _complete(self) -> Run:
+        with self._lock:
+            if self._is_closed:
+                raise UsageError("the result is closed: make another one")
+            if self._run is None:
+                self._run = self._runs(self._path)
+            return self._run
+
+    def close(self) -> None:
+        """Removes the temporary files of the result; a file that was named with ``out`` stays."""
+        with self._lock:
+            if self._run:
+                self._run.place.remove()
+            self._run, self._is_closed = None, True
+
+    def __enter__(self) -> Result:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """The statistics of the run, as ``outset --stats`` writes them."""
+        found: dict[str, Any] = self._complete().read("stats")
+        return found
+
+    @property
+    def lines(self) -> int:
+        """The number of lines, without a header."""
+        return int(self.stats["output"]["lines"])
+
+    def __len__(self) -> int:
+        return self.lines
+
+    def __bool__(self) -> bool:
+        return self.lines > 0
+
+    @property
+    def exact(self) -> bool:
+        """True if it is exactly the lines asked for; false only for what was asked to be approximate."""
+        return bool(self.stats["exact"])
+
+    @property
+    def strategy(self) -> str:
+        """The strategy that found them."""
+        return str(self.stats["strategy"])
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that the program took."""
+        return float(self.stats["seconds"])
+
+    @property
+    def peak_memory_bytes(self) -> int:
+        """The most memory that the program had: what ``memory`` limits. That of this process is not in it."""
+        return int(self.stats["memory"]["peak_rss_bytes"])
+
+    @property
+    def path(self) -> str:
+        """The file with the lines."""
+        place = self._complete().place
+        return self._path or place.file(self._request.name)
+
+    @property
+    def command(self) -> str:
+        """The command that was run, as a shell understands it."""
+        return shlex.join(self._complete().command)
+
+    def __outset_file__(self) -> str:
+        """Lets a result be a side."""
+        return self.path
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[Any]:
+        """The file with the lines, decoded; behind the header."""
+        opener = OPENERS.get(os.path.splitext(self.path)[1].lower()) if self._path else None
+        if self._request.is_hidden(self._path):
+            raise UsageError(f"{self.path}: is read by other programs alone: leave out `out`, or name a file of lines")
+        if opener:
+            import importlib
+
+            with importlib.import_module(opener).open(self.path, "rb") as file:
+                yield file
+        else:
+            with open(self.path, "rb") as file:
+                yield file
+
+    @property
+    def header(self) -> str | None:
+        """The header of the result, if its lines are records that have one."""
+        if not self._request.has_header:
+            return None
+        with self._opened() as file:
+            return _text(file.readline().rstrip(b"\n"))
+
+    def bytes(self) -> Iterator[bytes]:
+        """The lines as they are, without their ends."""
+        # The file stays as long as its reader: this refers to the result.
+        end = self._request.terminator
+        with self._opened() as file:
+            if self._request.has_header:
+                file.readline()
+            rest = b""
+            while data := file.read(BYTES):
+                *whole, rest = (rest + data).split(end)
+                yield from whole
+            if rest:
+                yield rest
+
+    def __iter__(self) -> Iterator[str]:
+        return map(_text, self.bytes())
+
+    def to_list(self) -> list[str]:
+        """All lines."""
+        return list(self)
+
+    def to_arrow(self, *, binary: bool = False) -> pa.Table:
+        """The lines as a table of Arrow, in a column ``line``: text, or bytes if ``binary``.
+
+        Before it are the columns of ``which`` (``which``), ``count_files`` (``files``) and ``count`` (``count``), if these were
+        asked for. Records of CSV with a header have a column for each field. Raises :class:`UnicodeDecodeError` for a line that
+        is no text, unless ``binary``.
+        """
+        from . import arrow
+
+        return arrow.table(self, self._request, binary)
+
+    def to_polars(self, *, binary: bool = False) -> polars.DataFrame:
+        """The table of :meth:`to_arrow` as a data frame of Polars."""
+        import polars
+
+        frame = polars.from_arrow(self.to_arrow(binary=binary))
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def to_pandas(self, *, binary: bool = False) -> pandas.DataFrame:
+        """The table of :meth:`to_arrow` as a data frame of pandas."""
+        frame: pandas.DataFrame = self.to_arrow(binary=binary).to_pandas()
+        return frame
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Lets other libraries read the table."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def report(self) -> str:
+        """The page of the run, as ``outset --report`` writes it. Raises :class:`UsageError` if none was made: it is in a notebook, or
+        with ``report=True``."""
+        page = self._complete().text("report.html")
+        if page is None:
+            raise UsageError("the run has made no report: give report=True")
+        return page
+
+    def __repr__(self) -> str:
+        name = self._request.operation
+        if self._is_closed:
+            return f"<{name}: closed>"
+        if self._run is None:
+            return f"<{name}: not run yet>"
+        exact = "exact" if self.exact else "approximate"
+        return f"<{name}: {self.lines} lines ({exact}, {self.strategy}) in {self.seconds:.2f} s>"
+
+    def _repr_html_(self) -> str:
+        self._complete()
+        first = [line for line, _ in zip(self, range(10))] if not self._request.is_hidden(self._path) else []
+        rows = "".join(f"<tr><td><code>{html.escape(shown(line))}</code></td></tr>" for line in first)
+        return f"<p>{html.escape(repr(self)[1:-1])}</p><table>{rows}</table>{framed(self._complete().text('report.html'))}"
+
+
+def shown(line: str, most: int = 200) -> str:
+    """A line as it is shown to people."""
+    text = line.encode("utf-8", "replace").decode()
+    return text if len(text) <= most else text[:most] + " ..."
+
+
+def framed(page: str | None) -> str:
+    """A page within a page, which runs nothing and loads nothing."""
+    if page is None:
+        return ""
+    style = "width:100%;height:32rem;border:1px solid #8884;resize:vertical"
+    return f'<iframe sandbox style="{style}" title="report of outset" srcdoc="{html.escape(page, quote=True)}"></iframe>'
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "surrogateescape")
+
+
+class Request:
+    """What a result has to know of what was asked for."""
+
+    def __init__(self, operation: str, on: options.On | None, settings: dict[str, Any]) -> None:
+        self.operation = operation
+        self.terminator = b"\0" if settings.get("zero_terminated") else b"\n"
+        self.is_csv = bool(settings.get("csv"))
+        self.is_tsv = bool(settings.get("tsv"))
+        self.delimiter = "\t" if self.is_tsv else settings.get("delimiter", ",")
+        self.is_delimited = self.is_csv or self.is_tsv or "delimiter" in settings
+        self.has_header = options.has_header(on, settings) and not settings.get("keys_only") and not settings.get("rows")
+        #: The columns before a tab in each line. Records have them as fields.
+        labels = () if self.is_delimited else (("which", "which"), ("count_files", "files"), ("count", "count"))
+        self.labels = [name for option, name in labels if settings.get(option)]
+        self.compress = settings.get("compress")
+        self.name = "lines"
+
+    def is_hidden(self, out: str | None) -> bool:
+        """Tells whether the file has no lines that can be read here."""
+        if not out:
+            return False
+        end = os.path.splitext(out)[1].lower()
+        return end in (".parquet", ".zst", ".lz4") or (self.compress not in (None, "none") and end not in OPENERS)

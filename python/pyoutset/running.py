@@ -1,0 +1,213 @@
+"""One run of the program: a child process in a directory of its own, fed and watched until it ends.
+
+The directory has the result, the statistics and the page of the run. It is removed with the last thing that needs it, and never by
+a process that was forked off.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Union
+
+from . import errors, options, sides
+from .children import LEASH, Child
+from .program import program
+from .progress import Bar, Progress
+
+#: Whether progress is shown: ``True`` for a bar, or a function that gets each :class:`Progress`.
+Shown = Union[bool, Callable[[Progress], object]]
+#: Milliseconds from one look whether the program still runs to the next; it matters only where something else holds its pipe.
+LOOK = 500
+
+
+class Workplace:
+    """A directory of a run."""
+
+    def __init__(self, temp_dir: Any = None) -> None:
+        parents = [temp_dir] if isinstance(temp_dir, (str, os.PathLike)) else list(temp_dir or [])
+        try:
+            self.path = tempfile.mkdtemp(prefix="pyoutset-", dir=os.fspath(parents[0]) if parents else None)
+        except OSError as failure:
+            where = parents[0] if parents else tempfile.gettempdir()
+            message = f"{where}: cannot make a directory: {failure.strerror}: choose another temp_dir"
+            raise errors.TemporarySpaceError(message, path=str(where)) from failure
+        self.remove = weakref.finalize(self, remove, self.path, os.getpid())
+
+    def file(self, name: str) -> str:
+        return f"{self.path}/{name}"
+
+
+def remove(path: str, process: int) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+class Run:
+    """A run that is complete."""
+
+    def __init__(self, place: Workplace, given: sides.Sides, command: list[str]) -> None:
+        self.place = place
+        self.sides = given
+        self.command = command
+
+    def read(self, name: str) -> Any:
+        """A JSON file that the program has written, in which sides have the names that they have here."""
+        try:
+            with open(self.place.file(name), encoding="utf-8") as file:
+                return json.loads(self.sides.renamed(file.read()))
+        except (OSError, ValueError) as failure:
+            # A caller that ignores SIGCHLD hides the status of its children.
+            raise errors.ProgramError(f"outset: has ended without its report ({failure}): run it again") from failure
+
+    def text(self, name: str) -> str | None:
+        """A text that the program has written; ``None`` if it has not."""
+        try:
+            with open(self.place.file(name), encoding="utf-8", errors="surrogateescape") as file:
+                return self.sides.renamed(file.read())
+        except FileNotFoundError:
+            return None
+
+
+def run(
+    words: Sequence[str],
+    given: Sequence[Any],
+    settings: Mapping[str, Any],
+    *,
+    place: Workplace,
+    on: options.On | None = None,
+    memory: options.Size | None = None,
+    progress: Shown = False,
+    answer: str | None = None,
+    spools: bool = False,
+    are_files: bool = False,
+) -> Run:
+    """Runs a command on these sides; its standard output goes to the file ``answer``. Raises an :class:`OutsetError` if the run
+    fails, and what a side has raised."""
+    settings = {**settings, **sides.guessed_format(given, on, settings)}
+    fed = sides.Sides(given, settings, place.path if spools else None, are_files)
+    try:
+        asked = [*keyed(on), *limited(memory), *options.words(secret(settings, place))]
+        command = [program(), *words, *asked, "--progress=json", "-q", LEASH, *fed.words]
+        with open(place.file(answer) if answer else os.devnull, "wb") as stdout:
+            watch(command, fed, stdout, place, progress)
+    finally:
+        fed.close()
+    return Run(place, fed, command)
+
+
+def keyed(on: options.On | None) -> list[str]:
+    return [] if on is None else [f"--key={options.fields(on)}"]
+
+
+def limited(memory: options.Size | None) -> list[str]:
+    return [] if memory is None else [f"--memory={options.text(memory)}"]
+
+
+def secret(settings: Mapping[str, Any], place: Workplace) -> dict[str, Any]:
+    """The settings with the hash key in a file that only this user can read."""
+    known = dict(settings)
+    key = known.pop("hash_key", None)
+    if key is not None:
+        path = place.file("key")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(key)
+        known["hash_key_file"] = path
+    return known
+
+
+def watch(command: list[str], fed: sides.Sides, stdout: Any, place: Workplace, progress: Shown) -> None:
+    """Runs the program and reads what it says until it has ended; ends it on whatever breaks in."""
+    said = Said(fed)
+    with bar(progress) as shown, start(command, fed, stdout) as child:
+        fed.start(child.stop)
+        for line in lines(child):
+            if event := said.hear(line):
+                shown(event)
+        status = child.process.wait()
+    if failure := fed.failure():
+        raise failure
+    if status == -2 and threading.current_thread() is threading.main_thread():
+        # Ctrl-C reaches the child, too, and may reach this process a moment later.
+        raise KeyboardInterrupt
+    if status:
+        raise said.failure(status)
+    for text in said.messages:
+        warnings.warn(text, errors.OutsetWarning, stacklevel=5)
+
+
+def start(command: list[str], fed: sides.Sides, stdout: Any) -> Child:
+    try:
+        return Child(command, stdout=stdout, stderr=subprocess.PIPE, keeps=fed.inherited())
+    except OSError as failure:
+        if failure.errno == 7:  # E2BIG
+            raise errors.UsageError("the names of all files do not fit a command line: name directories or patterns") from failure
+        raise errors.ProgramError(f"{command[0]}: cannot be started: {failure.strerror}: check the installation") from failure
+
+
+def lines(child: Child) -> Any:
+    """What the child says, line by line, until it has ended."""
+    pipe = child.process.stderr
+    assert pipe is not None
+    poll = select.poll()
+    poll.register(pipe.fileno(), select.POLLIN)
+    rest = b""
+    with pipe:
+        while True:
+            # Looked at before the pipe is: what it says last is read.
+            has_ended = child.process.poll() is not None
+            if not poll.poll(0 if has_ended else LOOK):
+                if has_ended:
+                    break
+                continue
+            data = pipe.read(1 << 16)
+            if not data:
+                break
+            *whole, rest = (rest + data).split(b"\n")
+            yield from whole
+    if rest:
+        yield rest
+
+
+class Said:
+    """What the program has said."""
+
+    def __init__(self, fed: sides.Sides) -> None:
+        self.fed = fed
+        self.messages: list[str] = []
+        #: Lines that are no events: its arguments were not understood, or it has a bug.
+        self.words: list[str] = []
+        self.error: dict[str, Any] | None = None
+
+    def hear(self, line: bytes) -> Progress | None:
+        """Takes a line; returns what it says about progress."""
+        text = self.fed.renamed(line.decode("utf-8", "replace"))
+        if not text.startswith("{"):
+            self.words.append(text[len("outset: ") :] if text.startswith("outset: ") else text)
+            return None
+        event = json.loads(text)
+        if event["event"] == "progress":
+            return Progress.of(event)
+        if event["event"] == "error":
+            self.error = event
+        elif event["event"] == "message":
+            self.messages.append(event["text"])
+        return None
+
+    def failure(self, status: int) -> errors.OutsetError:
+        if self.error:
+            return errors.of_event(self.error)
+        return errors.of_status(status, "\n".join(self.words))
+
+
+def bar(progress: Shown) -> Bar:
+    """What shows progress."""
+    return Bar(progress if callable(progress) else None, is_drawn=progress is True)

@@ -1,0 +1,235 @@
+"""The sides of an operation: what the program reads by itself, and what is fed to it.
+
+A side that is in memory gets a pipe, and a thread of this process that writes to it. The threads do not wait for each other, so
+the program may read the sides in any order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Union
+
+from .children import widen, write_all
+from .errors import UsageError
+from .feeding import pieces
+from .options import On
+
+#: Anything that can be a side: a path or pattern, files, a result, or lines in memory (also Arrow and data frame columns).
+Side = Union[str, "os.PathLike[str]", "Files", Iterable[Any], Any]
+
+#: The ends of names that say what a file has, and those that may follow them.
+FORMATS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+COMPRESSED = re.compile(r"\.(gz|zst|lz4|bz2|xz)$", re.IGNORECASE)
+
+
+class Files:
+    """Several files as one side: paths, directories and patterns.
+
+    >>> Files("crawl/part-*", "more.txt")
+    Files('crawl/part-*', 'more.txt')
+    """
+
+    def __init__(self, *paths: str | os.PathLike[str]) -> None:
+        if not paths:
+            raise UsageError("Files: has no paths: name files, directories or patterns")
+        self.paths = [named(path) for path in paths]
+
+    def __repr__(self) -> str:
+        return f"Files({', '.join(map(repr, self.paths))})"
+
+
+def named(path: Any) -> str:
+    """A path as a word that the program cannot take for an option, or for standard input."""
+    text = os.fsdecode(path)
+    if not text:
+        raise UsageError("a path is empty: name a file")
+    return f"./{text}" if text.startswith("-") else text
+
+
+def of(side: Side) -> Files | Any:
+    """A side as files, or as it is if it is in memory."""
+    if isinstance(side, (str, os.PathLike)):
+        return Files(side)
+    if isinstance(side, (bytes, bytearray, Mapping)):
+        raise UsageError(f"{type(side).__name__}: is no side: give a path, or an iterable of lines")
+    if isinstance(side, (list, tuple)) and side and all(isinstance(each, os.PathLike) for each in side):
+        return Files(*side)
+    return side
+
+
+def result_paths(side: Any) -> list[str]:
+    """The file of a result; none for anything else."""
+    file = getattr(side, "__outset_file__", None)
+    return [file()] if file else []
+
+
+def expanded(paths: list[str]) -> list[str]:
+    """The files of patterns, for commands that know none."""
+    import glob
+
+    found: list[str] = []
+    for path in paths:
+        found += [path] if os.path.lexists(path) else sorted(glob.glob(path)) or [path]
+    return found
+
+
+def checked(sides: Sequence[Side]) -> list[Any]:
+    """The sides. Raises :class:`UsageError` for an iterator that is given twice: each side would get a part of it."""
+    found = [of(side) for side in sides]
+    once = [id(side) for side in found if isinstance(side, Iterator) or hasattr(side, "read")]
+    if len(once) != len(set(once)):
+        raise UsageError("an iterator is given twice, and can be read only once: make it a list")
+    return found
+
+
+def guessed_format(sides: Sequence[Any], on: On | None, options: Mapping[str, Any]) -> dict[str, bool]:
+    """The format that the names of all files have, if fields are compared and nothing else says what they are."""
+    if (on is None and not options.get("key_of")) or any(options.get(name) for name in ("csv", "tsv", "jsonl", "delimiter")):
+        return {}
+    names = [COMPRESSED.sub("", path) for side in sides if isinstance(side, Files) for path in side.paths]
+    found = {FORMATS.get(os.path.splitext(name)[1].lower()) for name in names}
+    only = found.pop() if len(found) == 1 else None
+    return {only: True} if only else {}
+
+
+#: The ends of all pipes. A process that is forked off would hold them open, and the program would wait for their end.
+open_pipes: set[int] = set()
+
+
+def forget_pipes() -> None:
+    for pipe in open_pipes:
+        with contextlib.suppress(OSError):
+            os.close(pipe)
+    open_pipes.clear()
+
+
+os.register_at_fork(after_in_child=forget_pipes)
+
+
+class Feeder:
+    """The thread that writes the lines of one side to the program."""
+
+    def __init__(self, side: Any, number: int, terminator: bytes) -> None:
+        self.name = f"side {number}"
+        self.pieces = pieces(side, self.name, terminator)
+        self.failure: BaseException | None = None
+        self.reading, self.writing = os.pipe()
+        open_pipes.update((self.reading, self.writing))
+        widen(self.writing)
+        self.thread = threading.Thread(target=self.feed, name=f"outset {self.name}", daemon=True)
+        self.stop: Any = None
+
+    @property
+    def path(self) -> str:
+        """What the program opens."""
+        return f"/dev/fd/{self.reading}"  # before it is released
+
+    def release(self) -> None:
+        """Leaves the reading end to the program."""
+        if self.reading >= 0:
+            self.close(self.reading)
+        # The number may be that of another file from now on.
+        self.reading = -1
+
+    def start(self, stop: Any) -> None:
+        """Starts to feed a program that has been started; ``stop`` ends it if the side fails."""
+        self.stop = stop
+        self.thread.start()
+
+    def feed(self) -> None:
+        try:
+            for piece in self.pieces:
+                write_all(self.writing, piece)
+        except BrokenPipeError:
+            pass  # the program says why it is gone, or needs no more
+        except BaseException as failure:
+            self.failure = failure
+            # The program has ended before the pipe does: a part of the lines is never taken for all.
+            self.stop()
+        finally:
+            self.close(self.writing)
+
+    def close(self, end: int) -> None:
+        """Closes an end of the pipe, once."""
+        if end in open_pipes:
+            open_pipes.discard(end)
+            os.close(end)
+
+
+class Sides:
+    """The sides of one run."""
+
+    def __init__(
+        self, sides: Sequence[Any], options: Mapping[str, Any], spool: str | None = None, are_files: bool = False
+    ) -> None:
+        self.words: list[str] = []
+        self.feeders: list[Feeder] = []
+        #: What the program calls a side, and what it is called here.
+        self.names: dict[str, str] = {}
+        terminator = b"\0" if options.get("zero_terminated") else b"\n"
+        others = dict(options.get("via_of") or {})
+        # A command of filters takes files in place of sides.
+        option = [] if are_files else ["--side"]
+        if are_files and sides:
+            self.words.append("--")
+        try:
+            for number, side in enumerate(sides, 1):
+                # A result is run first, if it has not been.
+                paths = side.paths if isinstance(side, Files) else result_paths(side)
+                if paths:
+                    self.words += [*option, *(expanded(paths) if are_files else paths)]
+                    continue
+                path = self.spooled(side, number, terminator, spool) if spool else self.fed(side, number, terminator)
+                self.words += [*option, path]
+                self.names[path] = f"side {number}"
+                if options.get("via") and number not in others:
+                    self.words.append(f"--via-of={number}=none")
+        except BaseException:
+            self.close()
+            raise
+
+    def fed(self, side: Any, number: int, terminator: bytes) -> str:
+        self.feeders.append(Feeder(side, number, terminator))
+        return self.feeders[-1].path
+
+    def spooled(self, side: Any, number: int, terminator: bytes, place: str) -> str:
+        """A file with the lines, for what is read several times."""
+        path = f"{place}/side-{number}"
+        with open(path, "wb") as file:
+            for piece in pieces(side, f"side {number}", terminator):
+                file.write(piece)
+        return path
+
+    def inherited(self) -> list[int]:
+        """The descriptors that the program needs."""
+        return [feeder.reading for feeder in self.feeders]
+
+    def start(self, stop: Any) -> None:
+        """Starts to feed the program, which has its ends of the pipes; ``stop`` ends it, and returns when it has ended."""
+        for feeder in self.feeders:
+            feeder.release()
+        for feeder in self.feeders:
+            feeder.start(stop)
+
+    def close(self) -> None:
+        """Ends what the threads do, as far as they can be waited for: one may be in the middle of the caller's iterator."""
+        for feeder in self.feeders:
+            feeder.release()
+            if feeder.thread.ident is None:
+                feeder.close(feeder.writing)
+            else:
+                feeder.thread.join(1)
+
+    def failure(self) -> BaseException | None:
+        """Why a side could not be fed, if one could not."""
+        return next((feeder.failure for feeder in self.feeders if feeder.failure), None)
+
+    def renamed(self, text: str) -> str:
+        """What the program says, with the names that sides have here."""
+        for path, name in self.names.items():
+            text = re.sub(rf"{re.escape(path)}(?!\d)", name, text)
+        return text
