@@ -66,7 +66,7 @@ class DamagedError(OutsetError):
 
 
 class Interrupted(OutsetError):
-    """The program was ended by a signal. (In the main thread, SIGINT is a ``KeyboardInterrupt``.)"""
+    """The program was ended by a signal. (Ctrl-C is a ``KeyboardInterrupt`` in the main thread, and this in all others.)"""
 
 
 class ProgramError(OutsetError):

@@ -8,21 +8,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Union
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
 
 from .errors import InputError, UsageError
+from .frames import FIRST_BYTES, Piece, framed, is_compressed
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Piece = Union[bytes, memoryview]
 #: Items of a piece: joining them costs more for more, which then leave the processor's cache.
 ITEMS = 8192
 #: The types of Arrow whose values can be lines.
 TEXTS = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 #: Bytes of a piece of a file.
 BYTES = 1 << 20
+
+
+def stream(side: Any, name: str, terminator: bytes) -> Iterator[Piece]:
+    """What goes through a pipe for a side: a frame, or a file that is compressed and so has an end mark of its own."""
+    lines = pieces(side, name, terminator)
+    if not hasattr(side, "read"):
+        return framed(lines)
+    first = next(lines, b"")
+    whole = chain([first], lines)
+    return whole if is_compressed(bytes(first[:FIRST_BYTES])) else framed(whole)
 
 
 def pieces(side: Any, name: str, terminator: bytes) -> Iterator[Piece]:

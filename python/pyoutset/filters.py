@@ -126,7 +126,7 @@ class Filter:
         """How often each line was inserted, at most (of counting and spectral filters)."""
         asked = as_list(lines)
         answers = self._answer("count", asked, memory)
-        counts = {text: int(number) for number, text in (answer.split(b"\t", 1) for answer in answers)}
+        counts = {text: int(number) for text, number in (answer.rsplit(b"\t", 1) for answer in answers)}
         return [counts.get(line(each, index, "lines"), 0) for index, each in enumerate(asked)]
 
     def update(self, *given: Side, memory: options.Size | None = None, progress: Shown = False) -> None:

@@ -108,6 +108,8 @@ def select(
     settings = dict(more)
     if not given:
         raise UsageError(f"{operation}: no side given: give a path, or an iterable of lines")
+    if on is not None:
+        options.fields(on)
     found = sides.checked(given)
     settings.update(sides.guessed_format(found, on, settings))
     request = Request(operation, on, settings)
@@ -123,7 +125,10 @@ def select(
         place = Workplace(settings.get("temp_dir"))
         words = [operation, f"--output={path or place.file(request.name)}", f"--stats={place.file('stats')}"]
         words += reported(report, place)
-        return run(words, found, with_order, place=place, on=on, memory=memory, progress=progress)
+        done = run(words, found, with_order, place=place, on=on, memory=memory, progress=progress)
+        # A caller that ignores SIGCHLD hides the status of its children: only what is complete has statistics.
+        done.read("stats")
+        return done
 
     result = Result(runs, request, path)
     return result if path is None else result.run()

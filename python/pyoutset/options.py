@@ -51,12 +51,12 @@ class SideOptions(LineOptions, total=False):
     hash_key: str
     hash_key_file: Path
     temp_dir: Path | Sequence[Path]
-    max_temp: Size
 
 
 class RunOptions(SideOptions, total=False):
     """Options of everything that has a plan."""
 
+    max_temp: Size
     strategy: Literal["auto", "memory", "partition", "sieve", "bloom"]
     max_fpr: float | str
     buckets: int
@@ -74,7 +74,9 @@ class SelectionOptions(RunOptions, total=False):
     max_count: int
     top: int
     all: bool
+    distinct: bool
     keys_only: bool
+    rows: bool
     keep_order: bool
 
 
@@ -84,7 +86,6 @@ class LinesOptions(SelectionOptions, total=False):
     compress: str
     out_via: str
     force: bool
-    save_filter: Path
     report: bool | Path
 
 
@@ -96,25 +97,20 @@ class IntersectionOptions(LinesOptions, total=False):
     exactly: int
     only: str
     repeats: bool
-    distinct: bool
-    rows: bool
     filter: Path
+    save_filter: Path
 
 
 class DifferenceOptions(LinesOptions, total=False):
     """Options of :func:`pyoutset.difference`."""
 
     repeats: bool
-    distinct: bool
-    rows: bool
-    filter: Path
 
 
 class UnionOptions(LinesOptions, total=False):
     """Options of :func:`pyoutset.union`."""
 
     duplicates: Path
-    filter: Path
 
 
 class SymmetricDifferenceOptions(LinesOptions, total=False):
@@ -138,6 +134,7 @@ class CompareOptions(RunOptions, total=False):
     list_false: Path
     list_missing: Path
     compress: str
+    force: bool
     report: bool | Path
 
 
@@ -149,8 +146,6 @@ class PlanOptions(SelectionOptions, total=False):
     exactly: int
     only: str
     repeats: bool
-    distinct: bool
-    rows: bool
     estimate: bool
     lines: Sequence[int | float]
     line_bytes: float
@@ -161,6 +156,9 @@ class PlanOptions(SelectionOptions, total=False):
 
 class FilterOptions(LineOptions, total=False):
     """Options of everything that reads lines for a filter."""
+
+    key_of: Mapping[int, On]
+    header_of: Mapping[int, bool]
 
 
 class BuildOptions(FilterOptions, total=False):
@@ -225,7 +223,7 @@ def of_side(name: str, value: Any) -> str:
 
 def fields(on: On) -> str:
     """Fields as the program takes them: numbers as they are, and names as nothing but names."""
-    every = [on] if isinstance(on, (str, int)) else list(on)
+    every = [on] if isinstance(on, (str, int, float)) else list(on)
     if not every:
         raise UsageError("on: has no fields: give a name or a number, or leave it out")
     return ",".join(map(field, every))

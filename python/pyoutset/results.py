@@ -249,7 +249,7 @@ class Request:
         self.is_tsv = bool(settings.get("tsv"))
         self.delimiter = "\t" if self.is_tsv else settings.get("delimiter", ",")
         self.is_delimited = self.is_csv or self.is_tsv or "delimiter" in settings
-        self.has_header = options.has_header(on, settings) and not settings.get("keys_only") and not settings.get("rows")
+        self.has_header = options.has_header(on, settings) and not settings.get("rows")
         #: The columns before a tab in each line. Records have them as fields.
         labels = () if self.is_delimited else (("which", "which"), ("count_files", "files"), ("count", "count"))
         self.labels = [name for option, name in labels if settings.get(option)]

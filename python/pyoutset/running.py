@@ -10,9 +10,10 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
-import threading
+import time
 import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -58,14 +59,16 @@ class Run:
         self.place = place
         self.sides = given
         self.command = command
+        self.known: dict[str, Any] = {}
 
     def read(self, name: str) -> Any:
         """A JSON file that the program has written, in which sides have the names that they have here."""
         try:
-            with open(self.place.file(name), encoding="utf-8") as file:
-                return json.loads(self.sides.renamed(file.read()))
+            if name not in self.known:
+                with open(self.place.file(name), encoding="utf-8") as file:
+                    self.known[name] = json.loads(self.sides.renamed(file.read()))
+            return self.known[name]
         except (OSError, ValueError) as failure:
-            # A caller that ignores SIGCHLD hides the status of its children.
             raise errors.ProgramError(f"outset: has ended without its report ({failure}): run it again") from failure
 
     def text(self, name: str) -> str | None:
@@ -93,6 +96,28 @@ def run(
     """Runs a command on these sides; its standard output goes to the file ``answer``. Raises an :class:`OutsetError` if the run
     fails, and what a side has raised."""
     settings = {**settings, **sides.guessed_format(given, on, settings)}
+    try:
+        return complete(words, given, settings, place, on, memory, progress, answer, spools, are_files)
+    except BaseException:
+        # Who holds the error, such as a notebook, holds the directory.
+        place.remove()
+        raise
+
+
+def complete(
+    words: Sequence[str],
+    given: Sequence[Any],
+    settings: Mapping[str, Any],
+    place: Workplace,
+    on: options.On | None,
+    memory: options.Size | None,
+    progress: Shown,
+    answer: str | None,
+    spools: bool,
+    are_files: bool,
+) -> Run:
+    """The run, of which everything stays behind that it has made in its directory."""
+    spools = spools or sides.need_files(on, settings)
     fed = sides.Sides(given, settings, place.path if spools else None, are_files)
     try:
         asked = [*keyed(on), *limited(memory), *options.words(secret(settings, place))]
@@ -135,10 +160,10 @@ def watch(command: list[str], fed: sides.Sides, stdout: Any, place: Workplace, p
         status = child.process.wait()
     if failure := fed.failure():
         raise failure
-    if status == -2 and threading.current_thread() is threading.main_thread():
-        # Ctrl-C reaches the child, too, and may reach this process a moment later.
-        raise KeyboardInterrupt
-    if status:
+    if status == -signal.SIGINT:
+        # Ctrl-C on a terminal reaches both: where this thread hears of it, that comes now.
+        time.sleep(0.05)
+    if status or said.error:
         raise said.failure(status)
     for text in said.messages:
         warnings.warn(text, errors.OutsetWarning, stacklevel=5)

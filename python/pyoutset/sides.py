@@ -15,8 +15,9 @@ from typing import Any, Union
 
 from .children import widen, write_all
 from .errors import UsageError
-from .feeding import pieces
-from .options import On
+from .feeding import pieces, stream
+from .frames import Piece
+from .options import On, has_header
 
 #: Anything that can be a side: a path or pattern, files, a result, or lines in memory (also Arrow and data frame columns).
 Side = Union[str, "os.PathLike[str]", "Files", Iterable[Any], Any]
@@ -111,16 +112,15 @@ os.register_at_fork(after_in_child=forget_pipes)
 
 
 class Feeder:
-    """The thread that writes the lines of one side to the program."""
+    """The thread that writes what one side has to the program."""
 
-    def __init__(self, side: Any, number: int, terminator: bytes) -> None:
-        self.name = f"side {number}"
-        self.pieces = pieces(side, self.name, terminator)
+    def __init__(self, name: str, pieces: Iterator[Piece]) -> None:
+        self.pieces = pieces
         self.failure: BaseException | None = None
         self.reading, self.writing = os.pipe()
         open_pipes.update((self.reading, self.writing))
         widen(self.writing)
-        self.thread = threading.Thread(target=self.feed, name=f"outset {self.name}", daemon=True)
+        self.thread = threading.Thread(target=self.feed, name=f"outset {name}", daemon=True)
         self.stop: Any = None
 
     @property
@@ -160,6 +160,21 @@ class Feeder:
             os.close(end)
 
 
+def spooled(pieces: Iterator[Piece], path: str) -> str:
+    """A file with the lines, for what is read several times."""
+    with open(path, "wb") as file:
+        for piece in pieces:
+            file.write(piece)
+    return path
+
+
+def need_files(on: On | None, options: Mapping[str, Any]) -> bool:
+    """Tells whether the program cannot read a frame from a pipe: it reads headers beforehand, wants sizes that are certain where a
+    rate is, and may be told not to decode."""
+    is_certain = any(options.get(name) for name in ("key_of", "header_of", "max_fpr"))
+    return is_certain or has_header(on, options) or options.get("decompress") == "none"
+
+
 class Sides:
     """The sides of one run."""
 
@@ -183,26 +198,22 @@ class Sides:
                 if paths:
                     self.words += [*option, *(expanded(paths) if are_files else paths)]
                     continue
-                path = self.spooled(side, number, terminator, spool) if spool else self.fed(side, number, terminator)
+                name = f"side {number}"
+                if spool:
+                    path = spooled(pieces(side, name, terminator), f"{spool}/side-{number}")
+                else:
+                    path = self.fed(name, stream(side, name, terminator))
                 self.words += [*option, path]
-                self.names[path] = f"side {number}"
+                self.names[path] = name
                 if options.get("via") and number not in others:
                     self.words.append(f"--via-of={number}=none")
         except BaseException:
             self.close()
             raise
 
-    def fed(self, side: Any, number: int, terminator: bytes) -> str:
-        self.feeders.append(Feeder(side, number, terminator))
+    def fed(self, name: str, pieces: Iterator[Piece]) -> str:
+        self.feeders.append(Feeder(name, pieces))
         return self.feeders[-1].path
-
-    def spooled(self, side: Any, number: int, terminator: bytes, place: str) -> str:
-        """A file with the lines, for what is read several times."""
-        path = f"{place}/side-{number}"
-        with open(path, "wb") as file:
-            for piece in pieces(side, f"side {number}", terminator):
-                file.write(piece)
-        return path
 
     def inherited(self) -> list[int]:
         """The descriptors that the program needs."""

@@ -148,7 +148,8 @@ class Overlaps(Table):
 
     def plot(self, kind: Literal["upset", "venn"] = "upset") -> Plot:
         """The combinations as a picture: an UpSet plot, or (of two or three sides) circles."""
-        return Plot(picture(self._page or "", {"upset": "Distinct lines of each combination of files", "venn": "as circles"}[kind]))
+        titles = {"upset": "Distinct lines of each combination of files", "venn": "as circles of files"}
+        return Plot(picture(self._page or "", titles[kind]))
 
     def _rows(self) -> list[tuple[str, str]]:
         def named(which: str) -> str:

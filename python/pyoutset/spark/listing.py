@@ -12,14 +12,9 @@ from contextlib import contextmanager
 from typing import BinaryIO, Callable, Iterator, NamedTuple
 from urllib.parse import quote
 
+from ..frames import FIRST_BYTES
 from .request import Failed
 
-#: First bytes of gzip, bzip2, xz, zstd and lz4, the last two also behind a frame that decoders skip.
-COMPRESSED = re.compile(
-    rb"\x1f\x8b|BZh[1-9](?:1AY&SY|\x17rE8P\x90)|\xfd7zXZ\x00"
-    rb"|\x28\xb5\x2f\xfd|\x04\x22\x4d\x18|\x02\x21\x4c\x18|[\x50-\x5f]\x2a\x4d\x18"
-)
-FIRST_BYTES = 10
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
@@ -38,10 +33,6 @@ def is_data(name: str) -> bool:
     directory such as ``_day=1`` is a partition. Spark lists Parquet's ``_metadata`` too, and reads no lines from it."""
     is_hidden = name.startswith("_") and "=" not in name
     return not (is_hidden or name.startswith(".") or name.endswith("._COPYING_"))
-
-
-def is_compressed(first: bytes) -> bool:
-    return COMPRESSED.match(first) is not None
 
 
 @contextmanager

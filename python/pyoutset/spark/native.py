@@ -12,7 +12,8 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from .listing import FIRST_BYTES, File, first_bytes, is_compressed, is_data, side_files
+from ..frames import FIRST_BYTES, is_compressed
+from .listing import File, first_bytes, is_data, side_files
 from .request import Failed
 from .storage import hadoop, reason, resolved
 

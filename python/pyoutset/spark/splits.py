@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Callable, Iterator
 
-from .listing import File, first_bytes, is_compressed, open_file, side_files
+from ..frames import is_compressed
+from .listing import File, first_bytes, open_file, side_files
 
 PIECE = 1 << 20
 

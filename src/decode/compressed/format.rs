@@ -9,7 +9,7 @@
 //! Who adds a format: the compiler finds the matches in this file, `frame.rs` and `decoder.rs`. It does not find
 //! [`recognise`], the most memory of a decoder (`mod.rs`), what begins like a file of another kind
 //! (`input/beginning.rs`, `notice/foreign.rs`), names of outputs (`cli/outputs/names.rs`), the list of
-//! `python/pyoutset/spark/listing.py`, and `Compression::ALL` of data-gen, which makes the tests try it.
+//! `python/pyoutset/frames.py`, and `Compression::ALL` of data-gen, which makes the tests try it.
 //!
 //! ```text
 //!          first bytes                       memory of a decoder

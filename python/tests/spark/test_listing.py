@@ -5,8 +5,9 @@ import os
 
 import pytest
 
+from pyoutset.frames import is_compressed
 from pyoutset.spark import Failed, splits
-from pyoutset.spark.listing import is_compressed, side_files
+from pyoutset.spark.listing import side_files
 from pyoutset.spark.splits import Split, pieces
 
 

@@ -33,7 +33,7 @@ def words(operation, paths, out, outset):
 
 
 def start(given, **more):
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PYSPARK_PYTHON": sys.executable, **more}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYSPARK_PYTHON": sys.executable, **more}
     return subprocess.Popen(
         [sys.executable, "-m", "pyoutset.spark", *given], env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

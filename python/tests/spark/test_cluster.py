@@ -150,7 +150,7 @@ class Running:
         }
         for key, value in settings.items():
             command += ["--conf", f"{key}={value}"]
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PYSPARK_PYTHON": sys.executable}
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYSPARK_PYTHON": sys.executable}
         environment["SPARK_LOCAL_DIRS"] = str(place / "driver")
         environment["TMPDIR"] = str(place / "tmp")
         (place / "tmp").mkdir()
@@ -331,7 +331,7 @@ def test_a_session_goes_on_with_new_executors_after_a_job(cluster, tmp_path, out
         (tmp_path / f"side-{number}").write_bytes(b"\n".join(lines) + b"\n")
     (tmp_path / "tmp").mkdir()
     command = [sys.executable, "-c", AFTER_A_JOB, cluster.url, outset, str(tmp_path), json.dumps(SMALL)]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PYSPARK_PYTHON": sys.executable}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYSPARK_PYTHON": sys.executable}
     environment["TMPDIR"] = str(tmp_path / "tmp")
     with open(tmp_path / "said", "w") as said:
         driver = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True)
@@ -368,7 +368,7 @@ def test_filters_reach_the_executors_in_each_job_of_a_session(cluster, tmp_path,
     for number, lines in enumerate(SIDES):
         (tmp_path / f"side-{number}").write_bytes(b"\n".join(lines) + b"\n")
     command = [sys.executable, "-c", TWO_JOBS, cluster.url, outset, str(tmp_path), json.dumps(SMALL)]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PYSPARK_PYTHON": sys.executable}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr[-3000:]
     for number, sides in enumerate(([0, 1], [1, 0])):

@@ -121,7 +121,7 @@ def test_the_key_of_a_filter_is_removed_with_its_building(spark, outset, sides, 
 def test_directories_of_drivers_that_are_gone_are_swept(tmp_path):
     program = "import sys, time; from pyoutset.spark import shards\n"
     program += "with shards.directory(sys.argv[1]): print(1, flush=True); time.sleep(99)"
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     other = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], env=environment, stdout=subprocess.PIPE)
     other.stdout.readline()
     (tmp_path / "outset-shards-without-owner").mkdir()

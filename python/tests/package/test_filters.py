@@ -1,0 +1,55 @@
+"""Filters in files."""
+
+import polars
+import pyarrow as pa
+import pytest
+
+from pyoutset import Filter, InputError, UsageError
+
+
+def test_a_filter_is_built_asked_changed_and_kept(tmp_path, write):
+    seen = Filter.build(["a", "b"], write("c.txt", "c"), max_fpr=1e-6, kind="fingerprint")
+    assert seen.contains(["a", b"c", "x"]) == [True, True, False]
+    assert "a" in seen and b"a" in seen and "x" not in seen
+    seen.update(["x", "y"], pa.array(["z"]))
+    assert seen.contains(pa.array(["x", "z", "no"])).to_pylist() == [True, True, False]
+    assert seen.contains(polars.Series(["y", "no"])).to_pylist() == [True, False]
+    seen.remove(["x"])
+    assert "x" not in seen and "y" in seen
+    seen.save(tmp_path / "kept.osf")
+    del seen
+    again = Filter.open(tmp_path / "kept.osf")
+    assert "y" in again and again.info["kind"] == "fingerprint"
+    assert repr(again) == f"Filter.open({str(tmp_path / 'kept.osf')!r})"
+    again.update()
+
+
+def test_counts_and_merges(tmp_path):
+    counted = Filter.build(["a", "a", "b"], kind="spectral", lines=100, max_fpr=1e-6)
+    assert counted.count(["a", "b", "x"]) == [2, 1, 0]
+    first = Filter.build(["a"], lines=1000, max_fpr=1e-6, out=tmp_path / "first.osf")
+    other = Filter.build(["b"], like=first.path)
+    both = first.merge(other)
+    assert both.contains(["a", "b", "c"]) == [True, True, False] and "b" not in first
+    first.merge(other, out=tmp_path / "both.osf")
+    assert "b" in Filter.open(tmp_path / "both.osf")
+
+
+def test_keys_and_rules_for_lines_are_those_that_it_was_built_with():
+    seen = Filter.build(["id,url", "1,A"], on="url", csv=True, ignore_case=True, lines=10, max_fpr=1e-6)
+    # The header belongs to every answer.
+    assert seen.contains(["id,url", "7,a", "7,b"]) == [True, True, False]
+    nul = Filter.build(["a\nb"], zero_terminated=True, max_fpr=1e-6)
+    assert nul.contains(["a\nb", "a"]) == [True, False]
+
+
+def test_an_empty_filter_and_wrong_requests():
+    empty = Filter.build(lines=1000, max_fpr=1e-6)
+    assert empty.contains([]) == [] and "a" not in empty
+    for wrong in (lambda: empty.contains("a"), lambda: Filter.build(["a"], nonsense=1), lambda: Filter.open("x", nonsense=1)):
+        with pytest.raises(UsageError):
+            wrong()
+    with pytest.raises(InputError):
+        empty.contains(["a\nb"])
+    with pytest.raises(UsageError):
+        Filter.build(["a"], kind="nonsense")
