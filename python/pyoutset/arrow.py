@@ -22,6 +22,10 @@ def table(result: Result, request: Request, binary: bool) -> pa.Table:
     """The table of a result."""
     import pyarrow as pa
 
+    if result.has_rows:
+        from pyarrow import parquet
+
+        return parquet.read_table(result.path)
     if request.has_header and request.is_delimited and not binary:
         return records(result, request)
     chunks = [split(piece, request.terminator) for piece in mapped(result, request)]

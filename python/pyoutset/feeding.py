@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import InputError, UsageError
 from .frames import FIRST_BYTES, Piece, framed, is_compressed
+from .parquet import is_table, reader
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,6 +40,8 @@ def pieces(side: Any, name: str, terminator: bytes) -> Iterator[Piece]:
     """The lines of anything that is in memory; ``name`` is that of the side in errors."""
     if hasattr(side, "read"):
         return of_file(side)
+    if is_table(side):
+        return of_arrow(reader(side, name), name, terminator)
     if is_arrow(side):
         return of_arrow(side, name, terminator)
     if isinstance(side, Iterable):
@@ -175,5 +178,6 @@ def chunks(side: Any, name: str) -> Iterator[pa.Array[Any]]:
 
 def only_column(batch: pa.RecordBatch, name: str) -> pa.Array[Any]:
     if batch.num_columns != 1:
-        raise UsageError(f"{name}: has {batch.num_columns} columns: give one of them, such as table['{batch.schema.names[0]}']")
+        first = batch.schema.names[0]
+        raise UsageError(f"{name}: has {batch.num_columns} columns: say which are compared, with on={first!r}, or give table[{first!r}]")
     return batch.column(0)

@@ -112,7 +112,7 @@ def select(
         options.fields(on)
     found = sides.checked(given)
     settings.update(sides.guessed_format(found, on, settings))
-    request = Request(operation, on, settings)
+    request = Request(operation, on, settings, sides.is_table(found[0], on))
     path = None if out is None else options.text(out)
     if path == "-":
         raise UsageError("out: - is standard output: name a file")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from . import options
+from . import options, parquet
 from .errors import UsageError
 from .running import Run
 
@@ -125,10 +125,17 @@ class Result:
         """Lets a result be a side."""
         return self.path
 
+    @property
+    def has_rows(self) -> bool:
+        """True if the result is rows of a table, in a Parquet file, and not lines."""
+        return self._request.is_rows(self._path)
+
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Any]:
         """The file with the lines, decoded; behind the header."""
         opener = OPENERS.get(os.path.splitext(self.path)[1].lower()) if self._path else None
+        if self.has_rows:
+            raise UsageError(f"{self._request.operation}: the result is rows: take to_arrow(), or give keys_only=True for keys alone")
         if self._request.is_hidden(self._path):
             raise UsageError(f"{self.path}: is read by other programs alone: leave out `out`, or name a file of lines")
         if opener:
@@ -143,7 +150,7 @@ class Result:
     @property
     def header(self) -> str | None:
         """The header of the result, if its lines are records that have one."""
-        if not self._request.has_header:
+        if not self._request.has_header or self.has_rows:
             return None
         with self._opened() as file:
             return _text(file.readline().rstrip(b"\n"))
@@ -173,8 +180,8 @@ class Result:
         """The lines as a table of Arrow, in a column ``line``: text, or bytes if ``binary``.
 
         Before it are the columns of ``which`` (``which``), ``count_files`` (``files``) and ``count`` (``count``), if these were
-        asked for. Records of CSV with a header have a column for each field. Raises :class:`UnicodeDecodeError` for a line that
-        is no text, unless ``binary``.
+        asked for. Records of CSV with a header have a column for each field, and rows those of the first side. Raises
+        :class:`UnicodeDecodeError` for a line that is no text, unless ``binary``.
         """
         from . import arrow
 
@@ -242,23 +249,29 @@ def _text(line: bytes) -> str:
 class Request:
     """What a result has to know of what was asked for."""
 
-    def __init__(self, operation: str, on: options.On | None, settings: dict[str, Any]) -> None:
+    def __init__(self, operation: str, on: options.On | None, settings: dict[str, Any], has_table: bool) -> None:
         self.operation = operation
+        #: True if the result is rows of the first side, in a Parquet file.
+        self.has_rows = has_table and parquet.gives_rows(operation, settings)
         self.terminator = b"\0" if settings.get("zero_terminated") else b"\n"
         self.is_csv = bool(settings.get("csv"))
         self.is_tsv = bool(settings.get("tsv"))
         self.delimiter = "\t" if self.is_tsv else settings.get("delimiter", ",")
         self.is_delimited = self.is_csv or self.is_tsv or "delimiter" in settings
-        self.has_header = options.has_header(on, settings) and not settings.get("rows")
+        self.has_header = options.has_header(on, settings) and not has_table
         #: The columns before a tab in each line. Records have them as fields.
         labels = () if self.is_delimited else (("which", "which"), ("count_files", "files"), ("count", "count"))
         self.labels = [name for option, name in labels if settings.get(option)]
         self.compress = settings.get("compress")
-        self.name = "lines"
+        self.name = "rows.parquet" if self.has_rows else "lines"
+
+    def is_rows(self, out: str | None) -> bool:
+        """Tells whether the file has rows of Parquet."""
+        return parquet.are_parquet([out or self.name])
 
     def is_hidden(self, out: str | None) -> bool:
         """Tells whether the file has no lines that can be read here."""
         if not out:
-            return False
+            return self.has_rows
         end = os.path.splitext(out)[1].lower()
         return end in (".parquet", ".zst", ".lz4") or (self.compress not in (None, "none") and end not in OPENERS)

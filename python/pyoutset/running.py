@@ -117,8 +117,7 @@ def complete(
     are_files: bool,
 ) -> Run:
     """The run, of which everything stays behind that it has made in its directory."""
-    spools = spools or sides.need_files(on, settings)
-    fed = sides.Sides(given, settings, place.path if spools else None, are_files)
+    fed = sides.Sides(given, on, settings, place.path, spools, are_files)
     try:
         asked = [*keyed(on), *limited(memory), *options.words(secret(settings, place))]
         command = [program(), *words, *asked, "--progress=json", "-q", LEASH, *fed.words]

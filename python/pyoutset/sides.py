@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
+from . import parquet
 from .children import widen, write_all
 from .errors import UsageError
 from .feeding import pieces, stream
@@ -76,6 +77,15 @@ def expanded(paths: list[str]) -> list[str]:
     for path in paths:
         found += [path] if os.path.lexists(path) else sorted(glob.glob(path)) or [path]
     return found
+
+
+def is_table(side: Any, on: On | None) -> bool:
+    """Tells whether a side is a table, of which columns are compared."""
+    if on is None:
+        return False
+    if hasattr(side, "__outset_file__"):
+        return bool(side.has_rows)
+    return parquet.are_parquet(side.paths) if isinstance(side, Files) else parquet.is_table(side)
 
 
 def checked(sides: Sequence[Side]) -> list[Any]:
@@ -179,7 +189,7 @@ class Sides:
     """The sides of one run."""
 
     def __init__(
-        self, sides: Sequence[Any], options: Mapping[str, Any], spool: str | None = None, are_files: bool = False
+        self, sides: Sequence[Any], on: On | None, options: Mapping[str, Any], place: str, spools: bool = False, are_files: bool = False
     ) -> None:
         self.words: list[str] = []
         self.feeders: list[Feeder] = []
@@ -199,8 +209,10 @@ class Sides:
                     self.words += [*option, *(expanded(paths) if are_files else paths)]
                     continue
                 name = f"side {number}"
-                if spool:
-                    path = spooled(pieces(side, name, terminator), f"{spool}/side-{number}")
+                if on is not None and parquet.is_table(side):
+                    path = parquet.written(side, name, f"{place}/side-{number}.parquet")
+                elif spools or need_files(on, options):
+                    path = spooled(pieces(side, name, terminator), f"{place}/side-{number}")
                 else:
                     path = self.fed(name, stream(side, name, terminator))
                 self.words += [*option, path]

@@ -4,7 +4,7 @@ import polars
 import pyarrow as pa
 import pytest
 
-from pyoutset import arrow, difference, intersection, union, unique
+from pyoutset import UsageError, arrow, difference, intersection, union, unique
 
 
 def test_lines_are_a_column_of_text_or_bytes():
@@ -66,3 +66,35 @@ def test_html_has_lines_and_report(write):
     union(["a"], report=path).run()
     with open(path) as file:
         assert "<svg" in file.read()
+
+
+def test_tables_are_compared_by_columns_and_give_rows(tmp_path):
+    import pandas
+    from pyarrow import parquet
+
+    old = {"url": ["b", "x"], "n": [9, 9]}
+    new = {"url": ["a", "b", "c"], "n": [1, 2, 3]}
+    for number, make in enumerate((pa.table, polars.DataFrame, lambda data: pandas.DataFrame(data, index=list(data["url"])))):
+        result = difference(make(new), make(old), on="url", order="input")
+        assert result.to_arrow().to_pydict() == {"url": ["a", "c"], "n": [1, 3]} and result.lines == 2
+        assert difference(make(new), ["a"], on="url").to_polars()["n"].to_list() == [2, 3]
+        path = tmp_path / f"{number}.parquet"
+        parquet.write_table(pa.table(old), path)
+        kept = intersection(make(new), path, on="url", out=tmp_path / f"out-{number}.parquet")
+        assert kept.to_arrow().to_pydict() == {"url": ["b"], "n": [2]}
+        assert sorted(union(make(new), path, on="url")) == ["a", "b", "c", "x"]
+    assert list(intersection(path, path, on="url", keys_only=True, order="sorted")) == ["b", "x"]
+    with pytest.raises(UsageError, match="rows"):
+        list(result)
+    assert "<table>" in result._repr_html_()
+    with pytest.raises(UsageError, match="on='url'"):
+        union(pa.table(new)).run()
+    assert list(union(pa.table({"url": ["a"]}), on="url")) == ["a"]
+    nothing = difference(pa.table(old), pa.table(old), on="url")
+    assert nothing.to_arrow().schema.names == ["url", "n"] and not nothing
+
+
+def test_a_result_of_rows_is_a_side():
+    first = pa.table({"url": ["a", "b", "c"], "n": [1, 2, 3]})
+    rows = difference(first, ["a"], on="url")
+    assert difference(rows, ["b"], on="url", keys_only=True).to_list() == ["c"]
