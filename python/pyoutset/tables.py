@@ -100,7 +100,8 @@ class Overlaps(Table):
 
     def __init__(self, found: dict[str, Any], page: str | None, names: list[str] | None) -> None:
         super().__init__(found["stats"], page)
-        self.names = names or found["inputs"]
+        self.paths: list[str] = found["inputs"]
+        self.names = names or self.paths
         self.combinations = [Combination(each["which"], each["lines"], each["common_lines"]) for each in found["combinations"]]
 
     def __getitem__(self, which: str) -> Combination:
@@ -149,13 +150,22 @@ class Overlaps(Table):
     def plot(self, kind: Literal["upset", "venn"] = "upset") -> Plot:
         """The combinations as a picture: an UpSet plot, or (of two or three sides) circles."""
         titles = {"upset": "Distinct lines of each combination of files", "venn": "as circles of files"}
-        return Plot(picture(self._page or "", titles[kind]))
+        svg = picture(self._page or "", titles[kind])
+        for path, name in zip(self.paths, self.names):
+            svg = relabelled(svg, html.escape(path), html.escape(name))
+        return Plot(svg)
 
     def _rows(self) -> list[tuple[str, str]]:
         def named(which: str) -> str:
             return " & ".join(name for name, digit in zip(self.names, which) if digit == "1")
 
         return [(named(each.which), f"{each.lines:,}") for each in self.combinations]
+
+
+def relabelled(svg: str, path: str, name: str) -> str:
+    """The picture with another label for a side. A label has the path in a title."""
+    title = f"<title>{path}</title>"
+    return re.sub(rf"{re.escape(title)}[^<]*</text>", lambda _: f"{title}{name}</text>", svg)
 
 
 def picture(page: str, title: str) -> str:

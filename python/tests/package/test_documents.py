@@ -61,7 +61,7 @@ def test_the_notebook_runs_from_top_to_bottom(samples, monkeypatch):
     client.execute()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     pages = [output.data["text/html"] for output in outputs if "text/html" in output.get("data", {})]
-    assert any("<iframe sandbox" in page for page in pages), "a result is shown with its report"
+    assert any("<iframe" in page for page in pages), "a result is shown with its report"
     assert any("image/svg+xml" in output.get("data", {}) for output in outputs), "a plot is shown"
     assert any("KeyboardInterrupt" in output.get("text", "") for output in outputs), "an interrupt of the kernel ends a run"
     if place := os.environ.get("OUTSET_NOTEBOOK"):

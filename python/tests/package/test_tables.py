@@ -32,6 +32,8 @@ def test_plots_stand_alone(tmp_path):
         root = ElementTree.fromstring(plot._repr_svg_())
         assert root.tag == "{http://www.w3.org/2000/svg}svg" and float(root.get("width")) > 100
         assert "--first" in plot.svg and "http" not in plot.svg.replace("http://www.w3.org/2000/svg", "")
+        named = overlaps(A, B, names=["<one>", "two"]).plot(kind).svg
+        assert "&lt;one&gt;</text>" in named and "two</text>" in named and "side 2</text>" not in named
         plot.save(tmp_path / "x.svg")
         assert (tmp_path / "x.svg").read_text() == plot.svg
     with pytest.raises(UsageError, match="picture"):
