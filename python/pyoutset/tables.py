@@ -153,7 +153,7 @@ class Overlaps(Table):
         svg = picture(self._page or "", titles[kind])
         for path, name in zip(self.paths, self.names):
             svg = relabelled(svg, html.escape(path), html.escape(name))
-        return Plot(svg)
+        return Plot(widened(svg))
 
     def _rows(self) -> list[tuple[str, str]]:
         def named(which: str) -> str:
@@ -166,6 +166,23 @@ def relabelled(svg: str, path: str, name: str) -> str:
     """The picture with another label for a side. A label has the path in a title."""
     title = f"<title>{path}</title>"
     return re.sub(rf"{re.escape(title)}[^<]*</text>", lambda _: f"{title}{name}</text>", svg)
+
+
+#: Columns that a character of a label takes, at most.
+CHARACTER = 10
+
+
+def widened(svg: str) -> str:
+    """The picture with room for its labels, which end at a column that was chosen for shorter ones."""
+    labels = re.findall(r'<text x="([0-9.]+)"[^>]*text-anchor="end"[^>]*><title>[^<]*</title>([^<]*)</text>', svg)
+    more = max((len(html.unescape(label)) * CHARACTER - float(end) for end, label in labels), default=0)
+    if more <= 0:
+        return svg
+    head, rest = svg.split(">", 1)
+    width = float((re.search(r' width="([0-9.]+)"', head) or [0, 0])[1])
+    head = re.sub(r'viewBox="0 0 [0-9.]+', f'viewBox="{-more:g} 0 {width + more:g}', head)
+    head = re.sub(r' width="[0-9.]+"', f' width="{width + more:g}"', head)
+    return f"{re.sub('width:[0-9.]+px', f'width:{width + more:g}px', head)}>{rest}"
 
 
 def picture(page: str, title: str) -> str:
