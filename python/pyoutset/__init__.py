@@ -26,6 +26,7 @@ from .errors import (
 )
 from .filters import Filter
 from .operations import difference, intersection, symmetric_difference, union, unique
+from .plots import Plot
 from .progress import Progress
 from .results import Result
 from .sides import Files
@@ -36,7 +37,6 @@ from .tables import (
     Estimated,
     Overlaps,
     Plan,
-    Plot,
     compare,
     estimate,
     overlaps,

@@ -130,7 +130,7 @@ def select(
         done.read("stats")
         return done
 
-    result = Result(runs, request, path)
+    result = Result(runs, request, path, any(map(sides.is_spent, found)))
     return result if path is None else result.run()
 
 

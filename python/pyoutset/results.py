@@ -39,12 +39,14 @@ class Result:
     It is a context manager, which removes the temporary file at its end; so does the garbage collector.
     """
 
-    def __init__(self, runs: Callable[[str | None], Run], request: Request, path: str | None) -> None:
-        self._runs = runs
+    def __init__(self, runs: Callable[[str | None], Run], request: Request, path: str | None, is_once: bool) -> None:
+        # Until it has run: it holds the sides.
+        self._runs: Callable[[str | None], Run] | None = runs
+        #: True if its sides can be read only once, so that a run that failed cannot be tried again.
+        self._is_once = is_once
         self._request = request
         self._path = path
         self._run: Run | None = None
-        self._is_closed = False
         self._lock = threading.Lock()
 
     def run(self) -> Result:
@@ -54,10 +56,15 @@ class Result:
 
     def _complete(self) -> Run:
         with self._lock:
-            if self._is_closed:
-                raise UsageError("the result is closed: make another one")
             if self._run is None:
-                self._run = self._runs(self._path)
+                if self._runs is None:
+                    raise UsageError("the result is closed, or has failed after reading an iterator: make another one")
+                try:
+                    self._run = self._runs(self._path)
+                except BaseException:
+                    self._runs = None if self._is_once else self._runs
+                    raise
+                self._runs = None
             return self._run
 
     def close(self) -> None:
@@ -65,7 +72,7 @@ class Result:
         with self._lock:
             if self._run:
                 self._run.place.remove()
-            self._run, self._is_closed = None, True
+            self._run = self._runs = None
 
     def __enter__(self) -> Result:
         return self
@@ -214,10 +221,8 @@ class Result:
 
     def __repr__(self) -> str:
         name = self._request.operation
-        if self._is_closed:
-            return f"<{name}: closed>"
         if self._run is None:
-            return f"<{name}: not run yet>"
+            return f"<{name}: {'not run yet' if self._runs else 'closed'}>"
         exact = "exact" if self.exact else "approximate"
         return f"<{name}: {self.lines} lines ({exact}, {self.strategy}) in {self.seconds:.2f} s>"
 

@@ -55,9 +55,10 @@ def remove(path: str, process: int) -> None:
 class Run:
     """A run that is complete."""
 
-    def __init__(self, place: Workplace, given: sides.Sides, command: list[str]) -> None:
+    def __init__(self, place: Workplace, names: dict[str, str], command: list[str]) -> None:
         self.place = place
-        self.sides = given
+        # Not the sides: what they have in memory can go.
+        self.names = names
         self.command = command
         self.known: dict[str, Any] = {}
 
@@ -66,7 +67,7 @@ class Run:
         try:
             if name not in self.known:
                 with open(self.place.file(name), encoding="utf-8") as file:
-                    self.known[name] = json.loads(self.sides.renamed(file.read()))
+                    self.known[name] = json.loads(sides.renamed(file.read(), self.names))
             return self.known[name]
         except (OSError, ValueError) as failure:
             raise errors.ProgramError(f"outset: has ended without its report ({failure}): run it again") from failure
@@ -75,7 +76,7 @@ class Run:
         """A text that the program has written; ``None`` if it has not."""
         try:
             with open(self.place.file(name), encoding="utf-8", errors="surrogateescape") as file:
-                return self.sides.renamed(file.read())
+                return sides.renamed(file.read(), self.names)
         except FileNotFoundError:
             return None
 
@@ -97,35 +98,19 @@ def run(
     fails, and what a side has raised."""
     settings = {**settings, **sides.guessed_format(given, on, settings)}
     try:
-        return complete(words, given, settings, place, on, memory, progress, answer, spools, are_files)
+        fed = sides.Sides(given, on, settings, place.path, spools, are_files)
+        try:
+            asked = [*keyed(on), *limited(memory), *options.words(secret(settings, place))]
+            command = [program(), *words, *asked, "--progress=json", "-q", LEASH, *fed.words]
+            with open(place.file(answer) if answer else os.devnull, "wb") as stdout:
+                watch(command, fed, stdout, progress)
+        finally:
+            fed.close()
     except BaseException:
         # Who holds the error, such as a notebook, holds the directory.
         place.remove()
         raise
-
-
-def complete(
-    words: Sequence[str],
-    given: Sequence[Any],
-    settings: Mapping[str, Any],
-    place: Workplace,
-    on: options.On | None,
-    memory: options.Size | None,
-    progress: Shown,
-    answer: str | None,
-    spools: bool,
-    are_files: bool,
-) -> Run:
-    """The run, of which everything stays behind that it has made in its directory."""
-    fed = sides.Sides(given, on, settings, place.path, spools, are_files)
-    try:
-        asked = [*keyed(on), *limited(memory), *options.words(secret(settings, place))]
-        command = [program(), *words, *asked, "--progress=json", "-q", LEASH, *fed.words]
-        with open(place.file(answer) if answer else os.devnull, "wb") as stdout:
-            watch(command, fed, stdout, place, progress)
-    finally:
-        fed.close()
-    return Run(place, fed, command)
+    return Run(place, fed.names, command)
 
 
 def keyed(on: options.On | None) -> list[str]:
@@ -148,9 +133,9 @@ def secret(settings: Mapping[str, Any], place: Workplace) -> dict[str, Any]:
     return known
 
 
-def watch(command: list[str], fed: sides.Sides, stdout: Any, place: Workplace, progress: Shown) -> None:
+def watch(command: list[str], fed: sides.Sides, stdout: Any, progress: Shown) -> None:
     """Runs the program and reads what it says until it has ended; ends it on whatever breaks in."""
-    said = Said(fed)
+    said = Said(fed.names)
     with bar(progress) as shown, start(command, fed, stdout) as child:
         fed.start(child.stop)
         for line in lines(child):
@@ -204,8 +189,8 @@ def lines(child: Child) -> Any:
 class Said:
     """What the program has said."""
 
-    def __init__(self, fed: sides.Sides) -> None:
-        self.fed = fed
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
         self.messages: list[str] = []
         #: Lines that are no events: its arguments were not understood, or it has a bug.
         self.words: list[str] = []
@@ -213,7 +198,7 @@ class Said:
 
     def hear(self, line: bytes) -> Progress | None:
         """Takes a line; returns what it says about progress."""
-        text = self.fed.renamed(line.decode("utf-8", "replace"))
+        text = sides.renamed(line.decode("utf-8", "replace"), self.names)
         if not text.startswith("{"):
             self.words.append(text[len("outset: ") :] if text.startswith("outset: ") else text)
             return None

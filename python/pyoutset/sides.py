@@ -88,10 +88,15 @@ def is_table(side: Any, on: On | None) -> bool:
     return parquet.are_parquet(side.paths) if isinstance(side, Files) else parquet.is_table(side)
 
 
+def is_spent(side: Any) -> bool:
+    """Tells whether a side can be read only once."""
+    return isinstance(side, Iterator) or hasattr(side, "read") or hasattr(side, "read_next_batch")
+
+
 def checked(sides: Sequence[Side]) -> list[Any]:
     """The sides. Raises :class:`UsageError` for an iterator that is given twice: each side would get a part of it."""
     found = [of(side) for side in sides]
-    once = [id(side) for side in found if isinstance(side, Iterator) or hasattr(side, "read")]
+    once = [id(side) for side in found if is_spent(side)]
     if len(once) != len(set(once)):
         raise UsageError("an iterator is given twice, and can be read only once: make it a list")
     return found
@@ -185,6 +190,13 @@ def need_files(on: On | None, options: Mapping[str, Any]) -> bool:
     return is_certain or has_header(on, options) or options.get("decompress") == "none"
 
 
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """What the program says, with the names that sides have here in place of paths."""
+    for path, name in names.items():
+        text = re.sub(rf"{re.escape(path)}(?!\d)", name, text)
+    return text
+
+
 class Sides:
     """The sides of one run."""
 
@@ -250,9 +262,3 @@ class Sides:
     def failure(self) -> BaseException | None:
         """Why a side could not be fed, if one could not."""
         return next((feeder.failure for feeder in self.feeders if feeder.failure), None)
-
-    def renamed(self, text: str) -> str:
-        """What the program says, with the names that sides have here."""
-        for path, name in self.names.items():
-            text = re.sub(rf"{re.escape(path)}(?!\d)", name, text)
-        return text

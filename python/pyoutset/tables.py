@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from . import options, sides
 from .errors import UsageError
 from .operations import reported
+from .plots import Plot, plot_of
 from .results import framed
 from .running import Run, Shown, Workplace, run
 from .sides import Side
@@ -51,21 +52,6 @@ class Combination(NamedTuple):
     lines: int
     #: Distinct lines that these sides have, whether others have them or not.
     common_lines: int
-
-
-class Plot:
-    """A picture as SVG, which a notebook shows."""
-
-    def __init__(self, svg: str) -> None:
-        self.svg = svg
-
-    def _repr_svg_(self) -> str:
-        return self.svg
-
-    def save(self, path: options.Path) -> None:
-        """Writes the picture to a file."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.svg)
 
 
 class Table:
@@ -149,51 +135,13 @@ class Overlaps(Table):
 
     def plot(self, kind: Literal["upset", "venn"] = "upset") -> Plot:
         """The combinations as a picture: an UpSet plot, or (of two or three sides) circles."""
-        titles = {"upset": "Distinct lines of each combination of files", "venn": "as circles of files"}
-        svg = picture(self._page or "", titles[kind])
-        for path, name in zip(self.paths, self.names):
-            svg = relabelled(svg, html.escape(path), html.escape(name))
-        return Plot(widened(svg))
+        return plot_of(self._page or "", kind, dict(zip(self.paths, self.names)))
 
     def _rows(self) -> list[tuple[str, str]]:
         def named(which: str) -> str:
             return " & ".join(name for name, digit in zip(self.names, which) if digit == "1")
 
         return [(named(each.which), f"{each.lines:,}") for each in self.combinations]
-
-
-def relabelled(svg: str, path: str, name: str) -> str:
-    """The picture with another label for a side. A label has the path in a title."""
-    title = f"<title>{path}</title>"
-    return re.sub(rf"{re.escape(title)}[^<]*</text>", lambda _: f"{title}{name}</text>", svg)
-
-
-#: Columns that a character of a label takes, at most.
-CHARACTER = 10
-
-
-def widened(svg: str) -> str:
-    """The picture with room for its labels, which end at a column that was chosen for shorter ones."""
-    labels = re.findall(r'<text x="([0-9.]+)"[^>]*text-anchor="end"[^>]*><title>[^<]*</title>([^<]*)</text>', svg)
-    more = max((len(html.unescape(label)) * CHARACTER - float(end) for end, label in labels), default=0)
-    if more <= 0:
-        return svg
-    head, rest = svg.split(">", 1)
-    width = float((re.search(r' width="([0-9.]+)"', head) or [0, 0])[1])
-    head = re.sub(r'viewBox="0 0 [0-9.]+', f'viewBox="{-more:g} 0 {width + more:g}', head)
-    head = re.sub(r' width="[0-9.]+"', f' width="{width + more:g}"', head)
-    return f"{re.sub('width:[0-9.]+px', f'width:{width + more:g}px', head)}>{rest}"
-
-
-def picture(page: str, title: str) -> str:
-    """The picture of a page with this title, with the colours of the page. Raises :class:`UsageError` if there is none."""
-    found = re.search(rf'<svg [^>]*aria-label="[^"]*{title}".*?</svg>', page, re.DOTALL)
-    if not found:
-        raise UsageError("plot: there is no such picture of these sides: circles are for two or three, with lines")
-    colours = re.search(r"<style>(.*?)\n\*", page, re.DOTALL)
-    style = f"<style>{colours.group(1) if colours else ''} svg{{font-family:sans-serif}}</style>"
-    head, rest = found.group().split(">", 1)
-    return f"{head}>{style}{rest}"
 
 
 class Estimate(Table):

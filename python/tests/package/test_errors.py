@@ -168,5 +168,13 @@ def test_a_failed_run_can_be_tried_again(tmp_path):
     assert list(result) == ["a"]
 
 
+def test_a_failed_run_that_has_read_an_iterator_cannot_be_tried_again():
+    result = union(iter(["a", "b\nc"]))
+    with pytest.raises(InputError):
+        result.run()
+    with pytest.raises(UsageError, match="iterator"):
+        result.run()
+
+
 def test_a_comparison_needs_no_pipes():
     assert compare(["a", "b"], iter(["b", "c"])).missing_lines == 0

@@ -36,6 +36,8 @@ def test_plots_stand_alone(tmp_path):
         assert "&lt;one&gt;</text>" in named and "two</text>" in named and "side 2</text>" not in named
         plot.save(tmp_path / "x.svg")
         assert (tmp_path / "x.svg").read_text() == plot.svg
+    with pytest.raises(UsageError, match="none of upset, venn"):
+        found.plot("pie")
     with pytest.raises(UsageError, match="picture"):
         overlaps(A, B, C, ["y"]).plot("venn")
 
