@@ -6,7 +6,6 @@ the program may read the sides in any order.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import threading
@@ -114,16 +113,18 @@ def guessed_format(sides: Sequence[Any], on: On | None, options: Mapping[str, An
 
 #: The ends of all pipes. A process that is forked off would hold them open, and the program would wait for their end.
 open_pipes: set[int] = set()
+#: Held while a pipe is opened or closed, and by a thread that forks: the numbers are then those of pipes.
+pipes_lock = threading.RLock()
 
 
 def forget_pipes() -> None:
     for pipe in open_pipes:
-        with contextlib.suppress(OSError):
-            os.close(pipe)
+        os.close(pipe)
     open_pipes.clear()
+    pipes_lock.release()
 
 
-os.register_at_fork(after_in_child=forget_pipes)
+os.register_at_fork(before=pipes_lock.acquire, after_in_parent=pipes_lock.release, after_in_child=forget_pipes)
 
 
 class Feeder:
@@ -132,8 +133,9 @@ class Feeder:
     def __init__(self, name: str, pieces: Iterator[Piece]) -> None:
         self.pieces = pieces
         self.failure: BaseException | None = None
-        self.reading, self.writing = os.pipe()
-        open_pipes.update((self.reading, self.writing))
+        with pipes_lock:
+            self.reading, self.writing = os.pipe()
+            open_pipes.update((self.reading, self.writing))
         widen(self.writing)
         self.thread = threading.Thread(target=self.feed, name=f"outset {name}", daemon=True)
         self.stop: Any = None
@@ -170,9 +172,10 @@ class Feeder:
 
     def close(self, end: int) -> None:
         """Closes an end of the pipe, once."""
-        if end in open_pipes:
-            open_pipes.discard(end)
-            os.close(end)
+        with pipes_lock:
+            if end in open_pipes:
+                open_pipes.discard(end)
+                os.close(end)
 
 
 def spooled(pieces: Iterator[Piece], path: str) -> str:

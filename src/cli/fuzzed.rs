@@ -28,7 +28,7 @@ pub(crate) fn parse_options(data: &[u8]) {
         .chain(arguments)
         .collect();
     match parse(arguments.iter().cloned()) {
-        Ok(cli) => use_options(&cli.command),
+        Ok((cli, _)) => use_options(&cli.command),
         Err(error) if error.use_stderr() => {
             let line = super::escaping::visible(&usage::line(&error, arguments));
             assert!(
