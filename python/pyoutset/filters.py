@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -77,6 +76,7 @@ class Filter:
     def save(self, path: options.Path) -> None:
         """Copies the filter to a file, complete or not at all."""
         import os
+        import shutil
 
         target = options.text(path)
         shutil.copyfile(self.path, f"{target}.part")

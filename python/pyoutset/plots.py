@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Mapping
 
 from . import options
 from .errors import UsageError
+from .results import escaped
 
 #: What the pictures of the page are called.
 TITLES = {"upset": "Distinct lines of each combination of files", "venn": "as circles of files"}
@@ -34,7 +34,7 @@ def plot_of(page: str, kind: str, names: Mapping[str, str]) -> Plot:
         raise UsageError(f"plot: {kind!r} is none of {', '.join(TITLES)}")
     svg = picture(page, TITLES[kind])
     for path, name in names.items():
-        svg = relabelled(svg, html.escape(path), html.escape(name))
+        svg = relabelled(svg, escaped(path), escaped(name))
     return Plot(widened(svg))
 
 
@@ -50,8 +50,10 @@ CHARACTER = 10
 
 def widened(svg: str) -> str:
     """The picture with room for its labels, which end at a column that was chosen for shorter ones."""
+    from html import unescape
+
     labels = re.findall(r'<text x="([0-9.]+)"[^>]*text-anchor="end"[^>]*><title>[^<]*</title>([^<]*)</text>', svg)
-    more = max((len(html.unescape(label)) * CHARACTER - float(end) for end, label in labels), default=0)
+    more = max((len(unescape(label)) * CHARACTER - float(end) for end, label in labels), default=0)
     if more <= 0:
         return svg
     head, rest = svg.split(">", 1)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import sys
 import sysconfig
 
@@ -30,7 +29,11 @@ def candidates() -> list[str]:
 
 @functools.cache
 def searched(named: str | None) -> str:
-    found = next((path for path in candidates() if os.access(path, os.X_OK)), None) or shutil.which(NAME)
+    found = next((path for path in candidates() if os.access(path, os.X_OK)), None)
+    if not found:
+        import shutil
+
+        found = shutil.which(NAME)
     if not found:
         raise ProgramError(f"{NAME}: there is no such program: install pyoutset with pip, or name it in OUTSET")
     return os.path.abspath(found)

@@ -5,15 +5,13 @@ The bar is drawn by the thread that waits for the program, a few times a second.
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclasses.dataclass(frozen=True)
-class Progress:
+class Progress(NamedTuple):
     """How far a run is. What is not known is ``None``."""
 
     #: The name of the phase, such as ``build a.txt``.
@@ -31,7 +29,7 @@ class Progress:
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> Progress:
         """Reads an event of the program, which may say more than is known here."""
-        known: dict[str, Any] = {field.name: event.get(field.name) for field in dataclasses.fields(cls)}
+        known: dict[str, Any] = {name: event.get(name) for name in cls._fields}
         return cls(**known)
 
     @property

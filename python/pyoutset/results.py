@@ -7,9 +7,7 @@ temporary one, which is removed with the result, or in ``out``, which stays.
 from __future__ import annotations
 
 import contextlib
-import html
 import os
-import shlex
 import threading
 from collections.abc import Callable, Iterator
 from types import TracebackType
@@ -126,6 +124,8 @@ class Result:
     @property
     def command(self) -> str:
         """The command that was run, as a shell understands it."""
+        import shlex
+
         return shlex.join(self._complete().command)
 
     def __outset_file__(self) -> str:
@@ -229,8 +229,15 @@ class Result:
     def _repr_html_(self) -> str:
         self._complete()
         first = [line for line, _ in zip(self, range(10))] if not self._request.is_hidden(self._path) else []
-        rows = "".join(f"<tr><td><code>{html.escape(shown(line))}</code></td></tr>" for line in first)
-        return f"<p>{html.escape(repr(self)[1:-1])}</p><table>{rows}</table>{framed(self._complete().text('report.html'))}"
+        rows = "".join(f"<tr><td><code>{escaped(shown(line))}</code></td></tr>" for line in first)
+        return f"<p>{escaped(repr(self)[1:-1])}</p><table>{rows}</table>{framed(self._complete().text('report.html'))}"
+
+
+def escaped(text: str) -> str:
+    """A text within HTML, also within quotes."""
+    import html  # takes as long as all else
+
+    return html.escape(text)
 
 
 def shown(line: str, most: int = 200) -> str:
@@ -244,7 +251,7 @@ def framed(page: str | None) -> str:
     if page is None:
         return ""
     style = "width:100%;height:32rem;border:1px solid #8884;resize:vertical"
-    return f'<iframe style="{style}" title="report of outset" srcdoc="{html.escape(page, quote=True)}"></iframe>'
+    return f'<iframe style="{style}" title="report of outset" srcdoc="{escaped(page)}"></iframe>'
 
 
 def _text(line: bytes) -> str:

@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 import warnings
 import weakref
@@ -34,6 +32,9 @@ class Workplace:
     """A directory of a run."""
 
     def __init__(self, temp_dir: Any = None) -> None:
+        # Here, because importing it takes a while.
+        import tempfile
+
         parents = [temp_dir] if isinstance(temp_dir, (str, os.PathLike)) else list(temp_dir or [])
         try:
             self.path = tempfile.mkdtemp(prefix="pyoutset-", dir=os.fspath(parents[0]) if parents else None)
@@ -49,6 +50,8 @@ class Workplace:
 
 def remove(path: str, process: int) -> None:
     if os.getpid() == process:
+        import shutil
+
         shutil.rmtree(path, ignore_errors=True)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -11,7 +10,7 @@ from . import options, sides
 from .errors import UsageError
 from .operations import reported
 from .plots import Plot, plot_of
-from .results import framed
+from .results import escaped, framed
 from .running import Run, Shown, Workplace, run
 from .sides import Side
 
@@ -66,7 +65,7 @@ class Table:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in self._rows())
+        rows = "".join(f"<tr><th>{escaped(name)}</th><td>{escaped(value)}</td></tr>" for name, value in self._rows())
         return f"<table>{rows}</table>{framed(self._page)}"
 
     def __repr__(self) -> str:

@@ -104,9 +104,11 @@ fn run() -> ExitCode {
         Command::Size(_) | Command::Completions(_) | Command::Man(_) => Ok(()),
         _ => signals::install(&interrupt),
     };
-    let handled = handled.and_then(|()| match caller.ends_with_parent {
-        true => signals::watch_parent(&interrupt),
-        false => Ok(()),
+    let handled = handled.and_then(|()| {
+        if caller.ends_with_parent {
+            signals::watch_parent(&interrupt)?;
+        }
+        Ok(())
     });
     let result = handled.and_then(|()| match &cli.command {
         Command::Intersect(arguments) => select::run(arguments.request(), &interrupt),

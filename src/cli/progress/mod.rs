@@ -31,9 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Tells a person how a run goes. There is one at a time.
 pub(crate) struct Reporter {
     is_verbose: bool,
-    is_shown: bool,
-    /// True if it says what each phase did.
-    tells_phases: bool,
+    /// The form in which progress is shown, if it is.
+    shown: Option<LineStyle>,
     /// True if notices are passed on.
     tells_notices: bool,
     watched: Arc<Watched>,
@@ -72,14 +71,11 @@ impl Reporter {
             story: Mutex::default(),
         });
         let drawn = watched.clone();
-        let kind = kind(wishes);
-        let is_shown =
-            kind.is_some_and(|kind| screen::show(kind, move |kind| drawn.line(kind)).is_ok());
+        let shown =
+            kind(wishes).filter(|&kind| screen::show(kind, move |kind| drawn.line(kind)).is_ok());
         Self {
             is_verbose: wishes.verbose,
-            is_shown,
-            // A program has their numbers in the statistics.
-            tells_phases: wishes.verbose || is_shown && kind != Some(LineStyle::Event),
+            shown,
             tells_notices: !wishes.quiet,
             watched,
         }
@@ -123,8 +119,13 @@ impl Reporter {
         self.end_screen();
     }
 
+    /// Tells whether it says what each phase did. A program has that in the statistics.
+    fn tells_phases(&self) -> bool {
+        self.is_verbose || self.shown.is_some_and(|kind| kind != LineStyle::Event)
+    }
+
     fn end_screen(&self) {
-        if self.is_shown {
+        if self.shown.is_some() {
             screen::end(PATIENCE);
         }
     }
@@ -232,7 +233,7 @@ impl Observer for Reporter {
     }
 
     fn phase_started(&self, name: &str, step: Option<usize>, total_bytes: Option<u64>) {
-        if self.tells_phases {
+        if self.tells_phases() {
             self.tell_waiting();
         }
         let mut story = self.watched.story();
@@ -244,7 +245,7 @@ impl Observer for Reporter {
     }
 
     fn advanced(&self, bytes_read: u64, _lines: u64) {
-        if self.is_shown {
+        if self.shown.is_some() {
             self.watched.bytes.fetch_add(bytes_read, Ordering::Relaxed);
         }
     }
@@ -253,7 +254,7 @@ impl Observer for Reporter {
         let mut story = self.watched.story();
         story.phase = None;
         story.pace.finished(phase.bytes_read, phase.seconds);
-        if self.tells_phases {
+        if self.tells_phases() {
             let name = story.full_name(&phase.name);
             let before = story.last_phase.replace(phase_summary(&name, phase));
             drop(story);
@@ -272,8 +273,7 @@ mod tests {
     fn several_runs_have_their_labels_and_count_in_the_time_left() {
         let reporter = Reporter {
             is_verbose: false,
-            is_shown: false,
-            tells_phases: false,
+            shown: None,
             tells_notices: true,
             watched: Arc::new(Watched {
                 start: Instant::now(),
