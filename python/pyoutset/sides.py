@@ -218,6 +218,8 @@ class Sides:
             self.words.append("--")
         try:
             for number, side in enumerate(sides, 1):
+                if options.get("via") and number not in others and not isinstance(side, Files):
+                    self.words.append(f"--via-of={number}=none")
                 # A result is run first, if it has not been.
                 paths = side.paths if isinstance(side, Files) else result_paths(side)
                 if paths:
@@ -232,8 +234,6 @@ class Sides:
                     path = self.fed(name, stream(side, name, terminator))
                 self.words += [*option, path]
                 self.names[path] = name
-                if options.get("via") and number not in others:
-                    self.words.append(f"--via-of={number}=none")
         except BaseException:
             self.close()
             raise

@@ -158,7 +158,9 @@ def test_a_line_may_have_newlines_if_it_ends_in_nul():
 
 def test_via_is_for_paths_alone(write):
     path = write("a.txt", "x", "y")
-    assert list(intersection(path, ["y", "z"], via="cat {}")) == ["y"]
+    for other in (["y", "z"], union(["y", "z"])):
+        assert list(intersection(path, other, via="sed s/^/_/ {}")) == []
+        assert list(intersection(path, other, via="cat {}")) == ["y"]
     assert list(intersection(path, ["y", "z"], via_of={1: "cat"})) == ["y"]
 
 
