@@ -4,9 +4,10 @@
 //! ([`select`], [`overlaps`], [`plan`], [`compare`], [`mod@estimate`], [`cluster`], [`filter`], [`size`], [`manual`]);
 //! the options that several of them have ([`options`], [`run_options`], [`keys`]), the [`operation`] that an option
 //! names, their [`sides`] and [`outputs`] and what they [`mod@print`]; exit status ([`exit`]), signals ([`signals`]),
-//! the words about wrong [`usage`], closed streams ([`streams`]); lines on standard error ([`screen`]), as JSON for a program ([`events`]), with options in
-//! the place of [`settings`], progress ([`progress`]) and the final [`summary`]; the page of a run ([`mod@report`]),
-//! where reports come from ([`origin`]), and the one form of [`numbers`] and of text ([`escaping`]).
+//! the words about wrong [`usage`], closed streams ([`streams`]); lines on standard error ([`screen`]), or [`events`]
+//! for a program, with options in the place of [`settings`], progress ([`progress`]) and the final [`summary`]; the
+//! page of a run ([`mod@report`]), where reports come from ([`origin`]), and the one form of [`numbers`] and of text
+//! ([`escaping`]).
 //!
 //! *Invariants:* every error is one line on standard error, `outset: OBJECT: what happened: what to do about it`;
 //! standard output carries the result and nothing else. *Cost:* one thread that waits for signals.

@@ -1,7 +1,7 @@
 //! Lines on standard error, and what is drawn on the terminal meanwhile.
 //!
 //! *Owns:* the one line that is drawn, the thread that draws it, and the order between it and all other lines.
-//! *Invariants:* every other line on standard error goes through [`warn`] or [`fail`], so it stands above what is drawn;
+//! *Invariants:* every other line on standard error goes through [`warn`] or [`fail`], and stands above what is drawn;
 //! after [`end`] nothing is drawn and the line is empty, however often and by whatever thread it was called. Nobody but
 //! the drawing thread waits for a terminal that was stopped. *Cost:* a thread that wakes up five times a second.
 
