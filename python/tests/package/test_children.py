@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -93,7 +94,7 @@ def test_an_interrupt_of_the_program_alone_is_an_error(clean):
     side.goes_on.set()
 
 
-def test_a_program_that_is_killed_is_an_error():
+def test_a_program_that_is_killed_is_an_error(clean):
     side = Endless()
 
     def send():
@@ -106,6 +107,9 @@ def test_a_program_that_is_killed_is_an_error():
         union(side).run()
     assert raised.value.status == -9
     side.goes_on.set()
+    # Its next run removes what the program has left.
+    for left in clean.glob("outset-*"):
+        shutil.rmtree(left)
 
 
 def script(text, **more):
