@@ -113,7 +113,12 @@ def select(
     found = sides.checked(given)
     settings.update(sides.guessed_format(found, on, settings))
     request = Request(operation, on, settings, sides.is_table(found[0], on))
-    path = None if out is None else options.text(out)
+    out_dir = settings.pop("out_dir", None)
+    if out is not None and out_dir is not None:
+        raise UsageError("out and out_dir: the result goes to one of them: leave out the other")
+    request.has_files = out_dir is not None
+    target = out_dir if out is None else out
+    path = None if target is None else options.text(target)
     if path == "-":
         raise UsageError("out: - is standard output: name a file")
     if path is None and any(settings.get(name) for name in ("out_via", "compress")):
@@ -123,7 +128,8 @@ def select(
 
     def runs(path: str | None) -> Run:
         place = Workplace(settings.get("temp_dir"))
-        words = [operation, f"--output={path or place.file(request.name)}", f"--stats={place.file('stats')}"]
+        output = f"--out-dir={path}" if request.has_files else f"--output={path or place.file(request.name)}"
+        words = [operation, output, f"--stats={place.file('stats')}"]
         words += reported(report, place)
         done = run(words, found, with_order, place=place, on=on, memory=memory, progress=progress)
         # A caller that ignores SIGCHLD hides the status of its children: only what is complete has statistics.

@@ -73,6 +73,7 @@ class SelectionOptions(RunOptions, total=False):
     min_count: int
     max_count: int
     top: int
+    keep: Literal["first", "last", "none"]
     all: bool
     distinct: bool
     keys_only: bool
@@ -83,6 +84,8 @@ class SelectionOptions(RunOptions, total=False):
 class LinesOptions(SelectionOptions, total=False):
     """Options of everything that gives lines."""
 
+    names: Sequence[str]
+    out_dir: Path
     compress: str
     out_via: str
     force: bool
@@ -126,6 +129,8 @@ class OverlapsOptions(RunOptions, total=False):
 
 class EstimateOptions(SideOptions, total=False):
     """Options of :func:`pyoutset.estimate`."""
+
+    names: Sequence[str]
 
 
 class CompareOptions(RunOptions, total=False):
@@ -194,6 +199,8 @@ def words(options: Mapping[str, Any]) -> list[str]:
             found.append(flag)
         elif isinstance(value, Mapping):
             found += [f"{flag}={number}={of_side(name, each)}" for number, each in value.items()]
+        elif name == "names":
+            found += [f"--name={label(each)}={number}" for number, each in enumerate(value, 1)]
         elif name == "lines":
             found.append(f"{flag}={','.join(map(str, value))}")
         elif isinstance(value, (list, tuple)):
@@ -210,6 +217,13 @@ def text(value: object) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
     raise UsageError(f"{value!r}: is no value of an option: give a text, a number or a path")
+
+
+def label(name: str) -> str:
+    """The name of a side in tables, charts and statistics."""
+    if not isinstance(name, str) or not name or "=" in name:
+        raise UsageError(f"names: {name!r} is no name of a side: give texts without =")
+    return name
 
 
 def of_side(name: str, value: Any) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from . import options
 from .errors import UsageError
-from .results import escaped
 
 #: What the pictures of the page are called.
 TITLES = {"upset": "Distinct lines of each combination of files", "venn": "as circles of files"}
@@ -28,39 +26,11 @@ class Plot:
             file.write(self.svg)
 
 
-def plot_of(page: str, kind: str, names: Mapping[str, str]) -> Plot:
-    """A picture of the page, with names in place of paths."""
+def plot_of(page: str, kind: str) -> Plot:
+    """A picture of the page."""
     if kind not in TITLES:
         raise UsageError(f"plot: {kind!r} is none of {', '.join(TITLES)}")
-    svg = picture(page, TITLES[kind])
-    for path, name in names.items():
-        svg = relabelled(svg, escaped(path), escaped(name))
-    return Plot(widened(svg))
-
-
-def relabelled(svg: str, path: str, name: str) -> str:
-    """The picture with another label for a side. A label has the path in a title."""
-    title = f"<title>{path}</title>"
-    return re.sub(rf"{re.escape(title)}[^<]*</text>", lambda _: f"{title}{name}</text>", svg)
-
-
-#: Columns that a character of a label takes, at most.
-CHARACTER = 10
-
-
-def widened(svg: str) -> str:
-    """The picture with room for its labels, which end at a column that was chosen for shorter ones."""
-    from html import unescape
-
-    labels = re.findall(r'<text x="([0-9.]+)"[^>]*text-anchor="end"[^>]*><title>[^<]*</title>([^<]*)</text>', svg)
-    more = max((len(unescape(label)) * CHARACTER - float(end) for end, label in labels), default=0)
-    if more <= 0:
-        return svg
-    head, rest = svg.split(">", 1)
-    width = float((re.search(r' width="([0-9.]+)"', head) or [0, 0])[1])
-    head = re.sub(r'viewBox="0 0 [0-9.]+', f'viewBox="{-more:g} 0 {width + more:g}', head)
-    head = re.sub(r' width="[0-9.]+"', f' width="{width + more:g}"', head)
-    return f"{re.sub('width:[0-9.]+px', f'width:{width + more:g}px', head)}>{rest}"
+    return Plot(picture(page, TITLES[kind]))
 
 
 def picture(page: str, title: str) -> str:

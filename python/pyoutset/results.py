@@ -275,6 +275,8 @@ class Request:
         labels = () if self.is_delimited else (("which", "which"), ("count_files", "files"), ("count", "count"))
         self.labels = [name for option, name in labels if settings.get(option)]
         self.compress = settings.get("compress")
+        #: True if the result is a directory with many files.
+        self.has_files = False
         self.name = "rows.parquet" if self.has_rows else "lines"
 
     def is_rows(self, out: str | None) -> bool:
@@ -283,7 +285,7 @@ class Request:
 
     def is_hidden(self, out: str | None) -> bool:
         """Tells whether the file has no lines that can be read here."""
-        if not out:
-            return self.has_rows
+        if self.has_files or not out:
+            return self.has_files or self.has_rows
         end = os.path.splitext(out)[1].lower()
         return end in (".parquet", ".zst", ".lz4") or (self.compress not in (None, "none") and end not in OPENERS)

@@ -26,6 +26,8 @@ from .progress import Bar, Progress
 Shown = Union[bool, Callable[[Progress], object]]
 #: Milliseconds from one look whether the program still runs to the next; it matters only where something else holds its pipe.
 LOOK = 500
+#: Commands that call sides by names.
+LABELLED = ("intersect", "diff", "union", "symdiff", "overlaps", "estimate")
 
 
 class Workplace:
@@ -101,7 +103,7 @@ def run(
     fails, and what a side has raised."""
     settings = {**settings, **sides.guessed_format(given, on, settings)}
     try:
-        fed = sides.Sides(given, on, settings, place.path, spools, are_files)
+        fed = sides.Sides(given, on, settings, place.path, spools, are_files, words[0] in LABELLED)
         try:
             asked = [*keyed(on), *limited(memory), *options.words(secret(settings, place))]
             command = [program(), *words, *asked, "--progress=json", "-q", LEASH, *fed.words]

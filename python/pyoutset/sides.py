@@ -204,7 +204,14 @@ class Sides:
     """The sides of one run."""
 
     def __init__(
-        self, sides: Sequence[Any], on: On | None, options: Mapping[str, Any], place: str, spools: bool = False, are_files: bool = False
+        self,
+        sides: Sequence[Any],
+        on: On | None,
+        options: Mapping[str, Any],
+        place: str,
+        spools: bool = False,
+        are_files: bool = False,
+        are_labelled: bool = False,
     ) -> None:
         self.words: list[str] = []
         self.feeders: list[Feeder] = []
@@ -234,6 +241,8 @@ class Sides:
                     path = self.fed(name, stream(side, name, terminator))
                 self.words += [*option, path]
                 self.names[path] = name
+                if are_labelled and not options.get("names"):
+                    self.words.append(f"--name={name}={path}")
         except BaseException:
             self.close()
             raise

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Unpack
 
+#: Sides of which all combinations are counted.
+MOST_SIDES = 16
 Operation = Literal["intersect", "diff", "union", "symdiff", "overlaps"]
 #: The names of operations here, and those of the program.
 NAMES = {
@@ -83,10 +85,9 @@ class Overlaps(Table):
     #: The names of the sides.
     names: list[str]
 
-    def __init__(self, found: dict[str, Any], page: str | None, names: list[str] | None) -> None:
+    def __init__(self, found: dict[str, Any], page: str | None) -> None:
         super().__init__(found["stats"], page)
-        self.paths: list[str] = found["inputs"]
-        self.names = names or self.paths
+        self.names = found["labels"]
         self.combinations = [Combination(each["which"], each["lines"], each["common_lines"]) for each in found["combinations"]]
 
     def __getitem__(self, which: str) -> Combination:
@@ -134,7 +135,7 @@ class Overlaps(Table):
 
     def plot(self, kind: Literal["upset", "venn"] = "upset") -> Plot:
         """The combinations as a picture: an UpSet plot, or (of two or three sides) circles."""
-        return plot_of(self._page or "", kind, dict(zip(self.paths, self.names)))
+        return plot_of(self._page or "", kind)
 
     def _rows(self) -> list[tuple[str, str]]:
         def named(which: str) -> str:
@@ -179,7 +180,7 @@ class Estimate(Table):
         def worded(number: Estimated) -> str:
             return f"{number.estimate:,.0f}" if number.low == number.high else f"{number.low:,.0f} to {number.high:,.0f}"
 
-        sides = [(f"distinct lines of {side['path']}", worded(Estimated.of(side["distinct"]))) for side in self.stats["inputs"]]
+        sides = [(f"distinct lines of {side['label']}", worded(Estimated.of(side["distinct"]))) for side in self.stats["inputs"]]
         return [*sides, ("common", worded(self.common)), ("Jaccard", f"{self.jaccard.estimate:.4f}")]
 
 
@@ -291,12 +292,13 @@ def overlaps(
     options.check(more, options.OverlapsOptions)
     if names is not None and len(names) != len(given):
         raise UsageError(f"names: {len(names)} given for {len(given)} sides: give one for each")
-
+    if len(given) > MOST_SIDES:
+        raise UsageError(f"overlaps: {len(given)} sides: give {MOST_SIDES} at most, or use `outset overlaps --pairs`")
     # The picture is that of the page.
-    settings: dict[str, Any] = {"report": True, **more}
+    settings: dict[str, Any] = {"report": True, "names": names, **more}
     done = at_once(["overlaps", "--json"], given, on, memory, progress, settings)
     page = done.text("report.html")
-    return Overlaps(done.read("answer"), page, names)
+    return Overlaps(done.read("answer"), page)
 
 
 def estimate(

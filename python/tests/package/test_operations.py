@@ -222,7 +222,10 @@ def test_the_hash_key_is_not_among_the_arguments():
 def test_names_of_sides_are_those_that_people_know():
     result = intersection(["a"], pa.array(["a"]))
     assert [side["path"] for side in result.stats["inputs"]] == ["side 1", "side 2"]
+    assert [side["label"] for side in result.stats["inputs"]] == ["side 1", "side 2"]
     assert "/dev/fd" not in str(result.stats["phases"])
+    named = intersection(["a"], ["a"], names=["new", "old"])
+    assert [side["label"] for side in named.stats["inputs"]] == ["new", "old"]
 
 
 def test_temporary_files_go_where_they_should(tmp_path):
@@ -234,6 +237,20 @@ def test_temporary_files_go_where_they_should(tmp_path):
     assert not list(place.iterdir())
     with pytest.raises(pyoutset.TemporarySpaceError):
         union(["a"], temp_dir=tmp_path / "nowhere").run()
+
+
+def test_a_file_for_each_file(tmp_path):
+    for name, text in (("1.txt", "a\nb\na\n"), ("2.txt", "b\nc\n")):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / "in" / name).write_text(text)
+    result = unique(tmp_path / "in", out_dir=tmp_path / "out")
+    assert result.lines == 3
+    assert [path.read_text() for path in sorted((tmp_path / "out").rglob("*.txt"))] == ["a\nb\n", "c\n"]
+    with pytest.raises(UsageError):
+        list(result)
+    with pytest.raises(UsageError, match="out_dir"):
+        union(["a"], out=tmp_path / "x", out_dir=tmp_path / "y")
+    assert list(union(["k1", "x"], ["k1"], keep="none")) == ["x"]
 
 
 def test_a_path_that_looks_like_an_option(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ ELSEWHERE = {
     "count-only": "len()", "json": "the typed result", "progress": "progress", "verbose": "no use", "quiet": "no use",
     "end-with-parent": "always", "help": "help()", "operation": "operation", "machines": "the command", "tasks": "the command",
     "network": "the command", "disk": "the command", "invert": "not contains()", "print-new": "contains() before update()",
-    "save": "update()", "sweep": "a loop",
+    "save": "update()", "sweep": "a loop", "name": "names", "pairs": "the command",
 }  # fmt: skip
 
 
