@@ -290,7 +290,9 @@ impl<'a> Engine<'a> {
                 ..
             } if can_start_over => {
                 let mut longest = line_bytes.unwrap_or(longest_bytes.saturating_mul(2));
-                if self.options.keys.is_some() {
+                let room = plan.layout.scan.long_line_bytes;
+                if line_bytes.is_some_and(|bytes| long_line_buffer(bytes) <= room) {
+                    // The line fits, but not beside a copy of its key.
                     longest = room_with_key(longest);
                 }
                 if longest <= job.longest_line_bytes {

@@ -275,7 +275,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     let failure = located.first();
     let long_lines =
         LongLines::new(room, layout, run.interrupt(), &located).copying_keys(input.copies_keys());
-    let state = ScanState::new(run, phase, input, &located);
+    let state = ScanState::new(run, phase, input, &located, &long_lines);
     let chunks = ChunkRules {
         format: run.options.line_format(),
         chunk_bytes: input.chunk_bytes(layout.scan.chunk_bytes),

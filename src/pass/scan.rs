@@ -90,7 +90,7 @@ fn scan_in<W: Worker>(
     let located = LocatedFailure::default();
     let long_lines = LongLines::new(long_budget, layout, run.interrupt(), &located)
         .copying_keys(input.copies_keys());
-    let state = ScanState::new(run, phase, input, &located);
+    let state = ScanState::new(run, phase, input, &located, &long_lines);
     let chunks = ChunkRules {
         format: run.options.line_format(),
         chunk_bytes: input.chunk_bytes(layout.scan.chunk_bytes),

@@ -16,6 +16,7 @@ use crate::memory::buffer::Buffer;
 use crate::reading::Reading;
 use crate::reading::chunk::{Chunk, Cut, Pooled};
 use crate::reading::failure::LocatedFailure;
+use crate::reading::long_lines::LongLines;
 use crate::record::Bad;
 use crate::run::{Phase, Run};
 use crate::selection::{CELL_BYTES, MOST_ORDERED_BYTES};
@@ -97,6 +98,8 @@ pub(super) struct ScanState<'a> {
     pub(super) failure: &'a FirstFailure,
     /// The first failure of a line: of several, the first in the input is reported.
     located: &'a LocatedFailure,
+    /// The memory of lines that do not fit a chunk, and of their keys where these are copied.
+    long_lines: &'a LongLines<'a>,
     /// The phase whose progress is counted, chunk by chunk.
     phase: &'a Phase<'a>,
     /// The input that is read; its name stands in messages.
@@ -119,11 +122,13 @@ impl<'a> ScanState<'a> {
         phase: &'a Phase<'a>,
         input: &'a Input,
         located: &'a LocatedFailure,
+        long_lines: &'a LongLines<'a>,
     ) -> Self {
         Self {
             run,
             failure: located.first(),
             located,
+            long_lines,
             phase,
             input,
             lines: AtomicU64::new(0),
@@ -318,6 +323,19 @@ impl<'a> ScanState<'a> {
         Err(self.located.note_at(chunk.location_of(record), error))
     }
 
+    /// Checks that a chunk, which is one long line, came with memory for a copy of its key.
+    ///
+    /// # Errors
+    /// [`Error::LineTooLong`] where there was none.
+    fn check_key_room(&self, record: &[u8], chunk: &Chunk) -> Result<()> {
+        if chunk.has_key_room() {
+            return Ok(());
+        }
+        let name = self.input.part_name(chunk.part);
+        let error = self.long_lines.no_room_for_key(name, record.len() as u64);
+        Err(self.located.note_at(chunk.location_of(record), error))
+    }
+
     /// Goes through the lines of a chunk, hashing them in batches, and counts them when all are done.
     ///
     /// # Errors
@@ -342,11 +360,7 @@ impl<'a> ScanState<'a> {
         let lines = self.run.options.line_format().lines(&bytes[front..]);
         let ordinals = self.ordinals_in(chunk)?;
         let on_bad = |record: &[u8], bad| self.leave_out(record, bad, chunk);
-        // Shorter lines have no key that is so long.
-        let room_for_key = |_: &[u8]| {
-            debug_assert!(chunk.has_key_room());
-            Ok(None)
-        };
+        let room_for_key = |record: &[u8]| self.check_key_room(record, chunk).map(|()| None);
         let keyed = keying.map(|keying| Keyed {
             columns: keying.columns(chunk.part),
             room_for_key: &room_for_key,

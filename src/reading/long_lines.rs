@@ -154,29 +154,18 @@ impl<'a> LongLines<'a> {
     /// Makes the error for a line that does not fit alone. Where `line_bytes` is not known, the line is assumed to be
     /// twice as long as what fits.
     pub(super) fn too_long(&self, name: &Path, offset: u64, line_bytes: Option<u64>) -> Error {
-        let longest_bytes = self.budget.limit_bytes();
-        let mut needed = line_bytes.map_or(longest_bytes.saturating_mul(2), long_line_buffer);
-        if self.copies_keys {
-            needed = room_with_key(needed);
-        }
-        // What the process itself needs varies a little from run to run.
-        let enough = self.advice.limit_for_long_lines(needed, longest_bytes) + SLACK;
-        Error::LineTooLong {
-            path: name.to_owned(),
-            offset,
-            line_bytes,
-            is_quoted: false,
-            longest_bytes,
-            least_bytes: round_mebibytes(enough),
-        }
+        let most = self.budget.limit_bytes();
+        let needed = line_bytes.map_or(most.saturating_mul(2), long_line_buffer);
+        self.refusal(name, offset, line_bytes, needed)
     }
 
     /// Grants the memory for a copy of the key of the line at `offset` of `name`, which has `line_bytes` in a buffer of
-    /// `held`; `None` where keys are not copied, or short. Call it in turn: who works on the line then waits for
+    /// `held`. `None` where keys are not copied or short, and where there is no room even when no other line holds
+    /// memory: whether the key must be copied shows only later. Call it in turn: who works on the line then waits for
     /// nobody.
     ///
     /// # Errors
-    /// [`Error::LineTooLong`] where the whole budget has not as much beside the line.
+    /// When the scan is to stop.
     pub(super) fn key_room(
         &self,
         name: &Path,
@@ -190,8 +179,28 @@ impl<'a> LongLines<'a> {
         let bytes = Columns::most_copied(line_bytes);
         let ask = || self.budget.reserve("the copy of a long key", bytes);
         match self.when_there_is_room(name, offset, held, ask) {
-            Err(Error::LineTooLong { .. }) => Err(self.too_long(name, offset, Some(line_bytes))),
+            Err(Error::LineTooLong { .. }) => Ok(None),
             granted => granted.map(|granted| Some(Box::new(granted))),
+        }
+    }
+
+    /// Makes the error for a line of `line_bytes` of the file or stream `name` whose key has no room for a copy.
+    pub(crate) fn no_room_for_key(&self, name: &Path, line_bytes: u64) -> Error {
+        self.refusal(name, 0, Some(line_bytes), room_with_key(line_bytes))
+    }
+
+    /// Makes the error for a line that needs `needed` bytes.
+    fn refusal(&self, name: &Path, offset: u64, line_bytes: Option<u64>, needed: u64) -> Error {
+        let longest_bytes = self.budget.limit_bytes();
+        // What the process itself needs varies a little from run to run.
+        let enough = self.advice.limit_for_long_lines(needed, longest_bytes) + SLACK;
+        Error::LineTooLong {
+            path: name.to_owned(),
+            offset,
+            line_bytes,
+            is_quoted: false,
+            longest_bytes,
+            least_bytes: round_mebibytes(enough),
         }
     }
 }
