@@ -5,6 +5,8 @@
 //! completions have all options; the short help of every command has 60 lines at most, as a test holds. *Cost:* none
 //! that counts.
 
+use std::ffi::OsString;
+
 use clap::{Arg, ArgAction, Command, Id};
 
 /// The heading of options that choose the lines of the result, and their form and order.
@@ -82,14 +84,30 @@ const RARE: &[&str] = &[
 ///
 /// The parser's help and manual pages list headings as their first options come.
 pub(crate) fn arranged(outset: Command) -> Command {
+    outset.mut_subcommands(with_options_arranged)
+}
+
+/// Makes the pages of those commands that `words` name, with their short help. The other pages are not printed, and to
+/// make them all would take a third of the time that a small run takes.
+pub(crate) fn with_pages_of(outset: Command, words: &[OsString]) -> Command {
     outset.mut_subcommands(|command| {
-        let command = arranged(command);
-        if command.get_arguments().all(Arg::is_positional) {
-            return command;
+        let is_named = |name: &str| words.iter().any(|word| word == name);
+        if is_named(command.get_name()) || command.get_all_aliases().any(is_named) {
+            shortened(with_options_arranged(command))
+        } else {
+            command
         }
-        let command = command.disable_help_flag(true).arg(help_flag());
-        HEADINGS.into_iter().fold(command, moved_last)
     })
+}
+
+/// Arranges the options of a command and of those below it.
+fn with_options_arranged(command: Command) -> Command {
+    let command = arranged(command);
+    if command.get_arguments().all(Arg::is_positional) {
+        return command;
+    }
+    let command = command.disable_help_flag(true).arg(help_flag());
+    HEADINGS.into_iter().fold(command, moved_last)
 }
 
 /// Makes the option that the parser would add, under a heading.
@@ -115,25 +133,22 @@ fn moved_last(command: Command, heading: &str) -> Command {
     under.iter().fold(command, last)
 }
 
-/// Leaves rare options out of the short help of `outset`'s commands.
-pub(crate) fn shortened(outset: Command) -> Command {
-    outset.mut_subcommands(|command| {
-        let command = shortened(command);
-        let is_rare = |argument: &Arg| {
-            !argument.is_positional() && RARE.contains(&argument.get_id().as_str())
-        };
-        if command.get_arguments().count() <= FEW {
-            return command;
-        }
-        let all = command.get_after_help().cloned().unwrap_or_default();
-        command
-            .mut_args(|argument| {
-                let is_hidden = is_rare(&argument);
-                argument.hide_short_help(is_hidden)
-            })
-            .after_long_help(all)
-            .after_help(
-                "These are the most used options; --help shows all options, with more about each.",
-            )
-    })
+/// Leaves rare options out of the short help of a command and of those below it.
+fn shortened(command: Command) -> Command {
+    let command = command.mut_subcommands(shortened);
+    let is_rare =
+        |argument: &Arg| !argument.is_positional() && RARE.contains(&argument.get_id().as_str());
+    if command.get_arguments().count() <= FEW {
+        return command;
+    }
+    let all = command.get_after_help().cloned().unwrap_or_default();
+    command
+        .mut_args(|argument| {
+            let is_hidden = is_rare(&argument);
+            argument.hide_short_help(is_hidden)
+        })
+        .after_long_help(all)
+        .after_help(
+            "These are the most used options; --help shows all options, with more about each.",
+        )
 }

@@ -157,8 +157,8 @@ fn failed(error: &Error, interrupt: &Interrupt) -> ExitCode {
 fn parse(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<(Cli, CallerWishes), clap::Error> {
-    let mut outset = help::shortened(help::arranged(Cli::command()));
     let words = usage::command_first(arguments.into_iter().collect());
+    let mut outset = help::with_pages_of(Cli::command(), &words);
     let matches = outset.try_get_matches_from_mut(words)?;
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut outset))?;
     Ok((cli, CallerWishes::of(&matches)))

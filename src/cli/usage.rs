@@ -50,9 +50,12 @@ pub(super) fn command_first(arguments: Vec<OsString>) -> Vec<OsString> {
     let is_moved = words.first().is_some_and(|first| {
         first.as_encoded_bytes().starts_with(b"-") && !OF_PROGRAM.iter().any(|own| first == own)
     });
+    if !is_moved {
+        return arguments;
+    }
     let outset = Cli::command();
     let mut commands = (0..words.len()).filter(|&at| outset.find_subcommand(&words[at]).is_some());
-    let (true, Some(at), None) = (is_moved, commands.next(), commands.next()) else {
+    let (Some(at), None) = (commands.next(), commands.next()) else {
         return arguments;
     };
     let (before, rest) = words.split_at(at);
