@@ -423,7 +423,7 @@ fn b23_a_file_that_changed_since_its_rows_were_found_is_not_copied() {
 
 #[test]
 fn b23_altered_files_are_errors_or_read() {
-    alter(20);
+    alter(10);
 }
 
 #[test]

@@ -69,18 +69,34 @@ fn compressed(plan: CompressorPlan, text: &[u8], part: usize, flush_after: usize
 
 #[test]
 fn f10_frames_come_in_order_however_text_is_cut_and_flushed() {
-    for codec in Codec::ALL {
+    // The ways to cut the text by turns.
+    frames_in_order(|turn, way| turn % 2 == way);
+}
+
+#[test]
+#[ignore = "slow: every text of every codec cut in every way"]
+fn f10_frames_of_every_text_come_in_order_however_it_is_cut_and_flushed() {
+    frames_in_order(|_, _| true);
+}
+
+fn frames_in_order(is_wanted: fn(usize, usize) -> bool) {
+    for (number, codec) in Codec::ALL.into_iter().enumerate() {
         let compression = Compression::of(codec);
-        for (bytes, threads, share) in [
+        let texts = [
             (0, 2, 1 << 30),
             (1, 1, 0),
             (300_000, 1, 0),
             (700_000, 3, 0),
             (1_500_000, 2, 64 << 20),
-        ] {
+        ];
+        for (turn, (bytes, threads, share)) in texts.into_iter().enumerate() {
             let plan = CompressorPlan::within(compression, threads, share);
             let text = text(bytes);
-            for (part, flush_after) in [(4099, usize::MAX), (1 << 20, 200_000)] {
+            let ways = [(4099, usize::MAX), (1 << 20, 200_000)].into_iter();
+            for (_, (part, flush_after)) in ways
+                .enumerate()
+                .filter(|&(way, _)| is_wanted(number + turn, way))
+            {
                 let stored = compressed(plan, &text, part, flush_after);
                 assert!(!stored.is_empty());
                 assert!(decoded(codec, &stored) == text, "{codec:?} {bytes} {part}");
@@ -119,9 +135,22 @@ fn f10_an_error_of_the_file_comes_back_and_so_does_every_later_call() {
 
 #[test]
 fn c16_an_encoder_of_zstd_takes_no_more_than_is_planned() {
+    // One size for each level.
+    encoders_of_zstd(|level, halvings| (level + halvings) % 6 == 0);
+}
+
+#[test]
+#[ignore = "slow: every level with every size"]
+fn c16_an_encoder_of_zstd_takes_no_more_than_is_planned_for_any_piece() {
+    encoders_of_zstd(|_, _| true);
+}
+
+fn encoders_of_zstd(is_wanted: fn(usize, usize) -> bool) {
     for level in 1..=19 {
         let compression = Compression::with_level(Codec::Zstd, level).unwrap();
-        for piece_bytes in compression.pieces() {
+        let pieces = compression.pieces().enumerate();
+        for (_, piece_bytes) in pieces.filter(|&(halvings, _)| is_wanted(level as usize, halvings))
+        {
             let plan = CompressorPlan {
                 compression,
                 threads: 1,

@@ -38,10 +38,9 @@ fn printed(sandbox: &Sandbox, arguments: &str) -> String {
 
 #[test]
 fn i17_a_filter_that_ignores_case_finds_what_was_inserted() {
-    for (kind, options) in KINDS
-        .iter()
-        .flat_map(|kind| ["", "-i", "--trim -i"].map(|options| (kind, options)))
-    {
+    // What is said of the reading again, in turn.
+    let options = ["", "-i", "--trim -i"].into_iter().cycle();
+    for (kind, options) in KINDS.iter().zip(options) {
         let sandbox = emails();
         let run = |arguments: &str| printed(&sandbox, arguments);
         run(&format!(
@@ -110,6 +109,7 @@ fn i17_options_that_contradict_a_filter_are_refused_with_what_to_give() {
             &format!("filter build --lines 10 --kind counting -o ../out/{name} {options}"),
         );
     }
+    let mut commands = ["query", "insert", "remove", "count"].into_iter().cycle();
     for (name, options, advice) in [
         (
             "plain",
@@ -156,7 +156,8 @@ fn i17_options_that_contradict_a_filter_are_refused_with_what_to_give() {
             "give --csv --delimiter ';' and --key with 2 fields",
         ),
     ] {
-        for command in ["query", "insert", "remove", "count"] {
+        // Two of the commands for each, and each command with half of them.
+        for command in commands.by_ref().take(2) {
             let arguments = format!("filter {command} ../out/{name} {options}");
             let named = format!("../out/{name}: this filter was built with other");
             sandbox.run(&arguments).fails(2, &[&named, advice]);

@@ -205,7 +205,9 @@ fn f7_every_command_ends_quietly_by_a_signal_when_nobody_reads_what_it_prints() 
     for arguments in PRINTING {
         assert_ends_quietly(&sandbox, arguments);
     }
-    let tasks = by_turns(1).map(|(task, strategy)| (task.words, strategy));
+    // Those whose answer has an order or repeats, by both strategies in turn.
+    let tasks = by_turns(1).skip(1).step_by(2);
+    let tasks = tasks.map(|(task, strategy)| (task.words, strategy));
     for (words, strategy) in tasks.chain([("intersect", "bloom --bits-per-key 3")]) {
         let arguments = format!(
             "{words} a b --strategy {strategy} --memory 16M --stats ../out/s --report ../out/page.html"

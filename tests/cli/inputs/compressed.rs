@@ -34,8 +34,8 @@ fn three() -> [Vec<u8>; 3] {
 
 #[test]
 fn a19_every_operation_reads_every_format_by_every_strategy() {
-    // Half of the operations for each format, and the others for the next one.
-    operations_read_formats(|format, operation| (format + operation) % 2 == 0);
+    // A third of the operations for each format, and others for the next one.
+    operations_read_formats(|format, operation| (format + operation) % 3 == 0);
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn b20_files_of_a_side_may_be_compressed_each_in_its_own_way() {
 #[test]
 fn b21_a_damaged_file_fails_the_run_with_its_name_and_leaves_no_output() {
     let sandbox = Sandbox::new();
-    let text = lines(0..60_000);
+    let text = lines(0..20_000);
     sandbox.write("b", lines(0..100));
     for (turn, (compression, task)) in Compression::ALL.into_iter().zip(&TASKS).enumerate() {
         let whole = frames(compression, &text, 2);

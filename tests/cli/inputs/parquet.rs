@@ -343,6 +343,17 @@ fn b23_every_command_that_reads_lines_reads_parquet() {
 
 #[test]
 fn c14_memory_stays_under_the_limit_with_parquet() {
+    memory_stays_under_the_limit(2);
+}
+
+#[test]
+#[ignore = "slow: more operations"]
+fn c14_memory_stays_under_the_limit_with_parquet_for_more_operations() {
+    memory_stays_under_the_limit(1);
+}
+
+/// Runs every so many operations under their limits.
+fn memory_stays_under_the_limit(step: usize) {
     let sandbox = Sandbox::new();
     let row = |number: u64| {
         (
@@ -359,7 +370,10 @@ fn c14_memory_stays_under_the_limit_with_parquet() {
         ("diff --strategy partition", 24, 100_000),
         ("union", 28, 250_000),
         ("diff -o ../out/r.parquet", 40, 100_000),
-    ] {
+    ]
+    .into_iter()
+    .step_by(step)
+    {
         let options = "-k page.url --stats ../out/s a b";
         let output = if command.contains("-o") {
             ""

@@ -106,19 +106,23 @@ fn c1_memory_stays_under_the_smallest_limit() {
 
 #[test]
 fn c1_memory_stays_under_the_smallest_limit_for_every_operation() {
-    // Still more than the memory, with what is beside the lines.
-    every_operation_stays_under(5, &[16]);
+    // Still more than the memory, with what is beside the lines; those of which the answer has an order or repeats.
+    every_operation_stays_under(5, &[16], |task| task % 2 == 1);
 }
 
 #[test]
 #[ignore = "slow: some 50 runs over 14 MB"]
 fn c1_memory_stays_under_every_limit_for_every_operation() {
-    every_operation_stays_under(7, &[16, 16, 24, 24, 64, 64]);
+    every_operation_stays_under(7, &[16, 16, 24, 24, 64, 64], |_| true);
 }
 
-/// Runs every task under each limit, with strategies and numbers of threads by turns; each must give its answer and
-/// stay under it.
-fn every_operation_stays_under(megabytes_each: u64, mebibytes: &[u64]) {
+/// Runs the tasks that are wanted by their numbers under each limit, with strategies and numbers of threads by turns;
+/// each must give its answer and stay under it.
+fn every_operation_stays_under(
+    megabytes_each: u64,
+    mebibytes: &[u64],
+    is_wanted: fn(usize) -> bool,
+) {
     let (a, b) = (
         megabytes(megabytes_each, 0),
         megabytes(megabytes_each, megabytes_each * 10_000),
@@ -126,7 +130,8 @@ fn every_operation_stays_under(megabytes_each: u64, mebibytes: &[u64]) {
     let sandbox = Sandbox::with(&a, &b);
     let mut threads = THREADS.into_iter().cycle();
     for (turn, limit) in mebibytes.iter().enumerate() {
-        for (task, strategy) in by_turns(turn) {
+        let ways = by_turns(turn).enumerate();
+        for (_, (task, strategy)) in ways.filter(|&(number, _)| is_wanted(number)) {
             let words = task.words;
             let threads = threads.next().unwrap();
             let arguments =

@@ -192,7 +192,7 @@ fn f12_plain_files_that_are_read_once_more_keep_their_own_lines() {
             &[("1", mixed(50_000, 110_000))],
             &[("1", mixed(0, 20_000)), ("2", vec![])],
         ],
-        &["first", "last"],
+        &["last"],
         &["partition", "sieve"],
         ["16M", "24M"],
     );

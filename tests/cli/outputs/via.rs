@@ -113,8 +113,19 @@ fn f11_what_a_command_takes_is_compressed_as_its_name_says() {
 
 #[test]
 fn f11_a_command_that_does_not_take_all_fails_the_run() {
+    // Each command with one of the inputs.
+    commands_that_do_not_take_all(|command, input| command % 3 == input);
+}
+
+#[test]
+#[ignore = "slow: every command with every input"]
+fn f11_a_command_that_does_not_take_all_fails_the_run_with_any_input() {
+    commands_that_do_not_take_all(|_, _| true);
+}
+
+fn commands_that_do_not_take_all(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = Sandbox::with(&lines(0..40_000), b"x\ny\n");
-    for (script, says) in [
+    let commands = [
         (
             "sh -c 'cat >&-; exit 1'",
             &["s3://b/r: cannot write: \"sh -c cat >&-; exit 1 s3://b/r\" ended with status 1"][..],
@@ -159,9 +170,11 @@ fn f11_a_command_that_does_not_take_all_fails_the_run() {
                 "check that the program",
             ],
         ),
-    ] {
+    ];
+    for (command, (script, says)) in commands.into_iter().enumerate() {
         // A result that fills the pipe, one that fits it, and one that is compressed.
-        for input in ["a", "b", "a --compress zst"] {
+        let inputs = ["a", "b", "a --compress zst"].into_iter().enumerate();
+        for (_, input) in inputs.filter(|&(number, _)| is_wanted(command, number)) {
             let arguments = format!("union {input} -o s3://b/r");
             run_out_via(&sandbox, &arguments, script).fails(5, says);
         }
@@ -180,9 +193,13 @@ fn f11_a_command_does_not_see_the_end_of_a_result_that_is_not_whole() {
         "union a b --compress zst",
         "union a b --strategy memory",
     ];
+    let failing = ["cat {}; exit 9", "head -c 500000 {}; kill -9 $$"];
     // One that does not end when it is asked to takes a second each time.
-    for (script, words) in [(KEEPS, &words[..]), (stubborn, &words[..1])] {
-        for fails in ["cat {}; exit 9", "head -c 500000 {}; kill -9 $$"] {
+    for (script, words, failing) in [
+        (KEEPS, &words[..], &failing[..]),
+        (stubborn, &words[..1], &failing[1..]),
+    ] {
+        for fails in failing {
             for words in words {
                 let mut command = out_via(&sandbox, words, script);
                 let producer = format!("sh -c '{fails}'");

@@ -19,6 +19,7 @@ fn every_exact_strategy_writes_the_common_lines_once_and_says_nothing() {
 }
 
 #[test]
+#[ignore = "slow: the tests of limits and labels compare results that spill, too"]
 fn a_result_that_spills_is_the_same_for_every_exact_strategy() {
     let (a, b) = (megabytes(8, 0), megabytes(8, 100_000));
     let sandbox = Sandbox::with(&a, &b);
@@ -161,16 +162,17 @@ fn a_line_that_is_no_address_fails_the_run_with_its_file_and_location() {
 
 #[test]
 fn any_number_of_buckets_and_threads_gives_the_same_lines() {
-    buckets_and_threads(&[1, 7]);
+    // The numbers of threads by turns.
+    buckets_and_threads(&[1, 7], |strategy, threads| strategy % 3 == threads);
 }
 
 #[test]
 #[ignore = "slow: thousands of files"]
 fn a_thousand_buckets_give_the_same_lines() {
-    buckets_and_threads(&[1, 7, 1000]);
+    buckets_and_threads(&[1, 7, 1000], |_, _| true);
 }
 
-fn buckets_and_threads(numbers: &[u32]) {
+fn buckets_and_threads(numbers: &[u32], is_wanted: fn(usize, usize) -> bool) {
     let (a, b) = (megabytes(3, 0), megabytes(3, 50_000));
     let sandbox = Sandbox::with(&a, &b);
     let expected = common(&[&a, &b]);
@@ -184,8 +186,9 @@ fn buckets_and_threads(numbers: &[u32]) {
             assert_eq!(number(&stats, "/buckets/count"), f64::from(buckets));
         }
     }
-    for strategy in EXACT {
-        for threads in ["-j 1", "--threads 2", "-j 16"] {
+    for (number, strategy) in EXACT.into_iter().enumerate() {
+        let threads = ["-j 1", "--threads 2", "-j 16"].into_iter().enumerate();
+        for (_, threads) in threads.filter(|&(threads, _)| is_wanted(number, threads)) {
             sandbox
                 .run(&format!(
                     "intersect a b --strategy {strategy} {threads} --memory 64M"
