@@ -506,31 +506,31 @@ fn a_sink_that_fails_ends_the_run_as_an_output_error() {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let files = two_files(&sandbox);
-    for (selection, strategy) in WAYS {
-        for after in [0, 1, 9000] {
-            let options = Options {
-                strategy: Some(strategy),
-                buckets: (strategy != Strategy::Memory).then_some(7),
-                ..sandbox.options()
-            };
-            let mut lines = 0;
-            let error = select_into(selection, &files, &options, &mut |_: &[u8]| {
-                lines += 1;
-                if lines > after {
-                    return Err(io::Error::from(io::ErrorKind::BrokenPipe));
-                }
-                Ok(())
-            })
-            .unwrap_err();
-            let what = format!("{selection:?} by {strategy}");
-            assert_eq!(error.kind(), ErrorKind::Output, "{what}: {error}");
-            assert!(error.is_broken_pipe());
-            assert_eq!(
-                lines,
-                after + 1,
-                "{what}: the sink was called again after it failed"
-            );
-        }
+    // The places by turns.
+    let places = [0, 1, 9000].into_iter().cycle();
+    for ((selection, strategy), after) in WAYS.into_iter().zip(places) {
+        let options = Options {
+            strategy: Some(strategy),
+            buckets: (strategy != Strategy::Memory).then_some(7),
+            ..sandbox.options()
+        };
+        let mut lines = 0;
+        let error = select_into(selection, &files, &options, &mut |_: &[u8]| {
+            lines += 1;
+            if lines > after {
+                return Err(io::Error::from(io::ErrorKind::BrokenPipe));
+            }
+            Ok(())
+        })
+        .unwrap_err();
+        let what = format!("{selection:?} by {strategy}");
+        assert_eq!(error.kind(), ErrorKind::Output, "{what}: {error}");
+        assert!(error.is_broken_pipe());
+        assert_eq!(
+            lines,
+            after + 1,
+            "{what}: the sink was called again after it failed"
+        );
     }
 }
 

@@ -159,7 +159,7 @@ const QUICK_SETTINGS: [[(u64, usize); 1]; 3] = [[(16, 2)], [(64, 1)], [(1024, 2)
 const SMALL_BYTES: u64 = 40 * MIB;
 
 /// Files up to this size are tried with every change.
-pub(crate) const QUICK_BYTES: u64 = 6 * MIB;
+pub(crate) const QUICK_BYTES: u64 = 3 * MIB;
 
 #[test]
 fn every_exact_strategy_gives_the_recorded_answers_of_small_files() {

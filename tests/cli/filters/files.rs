@@ -84,12 +84,10 @@ fn i1_a_fifo_in_the_place_of_a_filter_is_not_waited_for() {
 fn i2_a_damaged_filter_is_refused_by_every_command() {
     let sandbox = with_input_filter("--kind counting");
     let good = fs::read(sandbox.input("good")).unwrap();
-    let (table, body) = (4096, 8192);
+    let table = 4096;
     for (at, part) in [
         (60, "header is damaged"),
         (table, "table is damaged"),
-        (table + 100, "table is damaged"),
-        (body, "section 0 of its body is damaged"),
         (good.len() - 1, "section 0 of its body is damaged"),
     ] {
         let mut bad = good.clone();

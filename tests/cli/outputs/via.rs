@@ -230,7 +230,7 @@ fn f11_g1_a_signal_stops_the_command_before_its_input_ends() {
     let slow =
         &format!("sh -c 'echo $$ > ../number; exec 3<&0; ({takes}) <&3 & wait; echo > ../whole'");
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
-        let sandbox = Sandbox::with(&megabytes(10, 0), b"");
+        let sandbox = Sandbox::with(&megabytes(4, 0), b"");
         let running = sandbox.start(out_via(&sandbox, "union a -o s3://b/r", slow));
         wait_for(&sandbox, "taken");
         running.signal(signal);

@@ -281,6 +281,9 @@ fn l15_lines_that_come_again_and_again_are_counted_where_they_come_first_by_any_
 
 /// Runs those operations whose numbers are wanted over lines that come six times on average.
 fn lines_that_come_again(is_wanted: fn(usize) -> bool) {
+    type Times<'t> = &'t dyn Fn(&[usize]) -> usize;
+    type Written<'t> = &'t dyn Fn(&[usize]) -> String;
+
     /// Makes 120,000 lines, each one of 20,000 from `first` on, in no order.
     fn text(first: u64) -> Vec<u8> {
         let mixed = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -311,8 +314,6 @@ fn lines_that_come_again(is_wanted: fn(usize) -> bool) {
             oracle::selected(&lines, (order, false), times, label)
         };
     let sorted = Order::Sorted;
-    type Times<'t> = &'t dyn Fn(&[usize]) -> usize;
-    type Written<'t> = &'t dyn Fn(&[usize]) -> String;
     let runs: [(&str, Order, Times, Written); 6] = [
         ("union --all -j 3 -m 16M", sorted, &all, &nothing),
         (
