@@ -22,7 +22,8 @@ mod frame;
 mod lz4;
 mod piece;
 pub(crate) mod source;
-#[cfg(test)]
+// Its data comes from data-gen, with which the feature comes, too: neither is in the package of the registry.
+#[cfg(all(test, feature = "internals"))]
 mod tests;
 
 use std::fs::File;

@@ -86,5 +86,6 @@ impl<'a> Lanes<'a> {
     }
 }
 
-#[cfg(test)]
+// Its data comes from data-gen, with which the feature comes, too: neither is in the package of the registry.
+#[cfg(all(test, feature = "internals"))]
 mod tests;
