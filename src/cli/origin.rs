@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use super::arguments::Cli;
 use super::escaping::visible;
+use super::process::HAS_PROC;
 use super::usage::command_first;
 
 /// The most bytes of a command line that are kept.
@@ -192,6 +193,10 @@ fn utc(seconds: u64) -> String {
 
 /// Returns the bytes of memory that the system has; 0 where it does not say.
 fn memory_bytes() -> u64 {
+    if !HAS_PROC {
+        // Where nothing else is known, all memory.
+        return machine::memory_base_bytes();
+    }
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let total = text
         .lines()

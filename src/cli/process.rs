@@ -3,6 +3,9 @@
 //! *Owns:* what is resident by then: what the parsing of arguments has left. *Invariants:* nothing here changes
 //! what a command does, only how much of the limit is left for it. *Cost:* some 100 system calls and page faults.
 
+/// True if the system tells about itself in `/proc`.
+pub(super) const HAS_PROC: bool = cfg!(all(target_os = "linux", not(portable)));
+
 /// Lets all threads allocate from one arena. All large memory is mapped past the allocator, save that of decoders;
 /// arenas of their own would only cost each thread 64 MiB of address space, which `ulimit -v` counts.
 pub(super) fn use_one_arena() {
@@ -36,6 +39,9 @@ pub(super) fn give_back_memory() {
 /// and the list of relocations, which was read once. Half of the code, some 3 MiB, is for parsing arguments and for
 /// printing help; what the command needs comes again from the page cache.
 fn give_back_code() {
+    if !HAS_PROC {
+        return;
+    }
     let (Ok(program), Ok(maps)) = (
         std::fs::read_link("/proc/self/exe"),
         std::fs::read_to_string("/proc/self/maps"),

@@ -5,10 +5,11 @@
 //! taken as long as the process lives, so no file of a run gets one; reading and writing them
 //! fails with EBADF, as if they were closed still. *Cost:* three system calls.
 //!
-//! *Sources:* `__libc_start_main` calls what is in `.init_array` before `main` (System V ABI, glibc, musl).
+//! *Sources:* `__libc_start_main` calls what is in `.init_array` before `main` (System V ABI, glibc, musl); dyld does so
+//! with `__mod_init_func`.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, Mode, OFlags, fcntl_getfl, openat};
@@ -36,27 +37,41 @@ extern "C" fn look() {
 )]
 // SAFETY: the section holds functions that are called with C's convention; `look` takes none of the
 // arguments, needs nothing of the runtime, and cannot panic.
-#[unsafe(link_section = ".init_array")]
+#[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
+#[cfg_attr(
+    target_vendor = "apple",
+    unsafe(link_section = "__DATA,__mod_init_func")
+)]
 #[used]
 static LOOK: extern "C" fn() = look;
 
 /// Puts something in the place of streams that were closed which can be used no more than they could,
-/// neither by their numbers nor by names such as `/dev/stdin`: a link to a directory, opened as a path (`O_PATH`) and
-/// not followed.
+/// neither by their numbers nor, on Linux, by names such as `/dev/stdin`.
 pub(super) fn keep_closed() {
     let was_closed = |number: usize| WERE_CLOSED[number].load(Ordering::Relaxed);
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let link = || openat(CWD, "/proc/self", flags, Mode::empty());
     // Where that fails there is what std has put there: something that has no lines and takes all.
     if was_closed(0) {
-        let _stays = link().and_then(dup2_stdin);
+        let _stays = unusable(OFlags::WRONLY).and_then(dup2_stdin);
     }
     if was_closed(1) {
-        let _stays = link().and_then(dup2_stdout);
+        let _stays = unusable(OFlags::RDONLY).and_then(dup2_stdout);
     }
     if was_closed(2) {
-        let _stays = link().and_then(dup2_stderr);
+        let _stays = unusable(OFlags::RDONLY).and_then(dup2_stderr);
     }
+}
+
+/// Opens what can be neither read nor written: a link to a directory, opened as a path (`O_PATH`) and not followed.
+#[cfg(all(target_os = "linux", not(portable)))]
+fn unusable(_other: OFlags) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(CWD, "/proc/self", flags, Mode::empty())
+}
+
+/// Opens what can be used only in the `other` way than the stream.
+#[cfg(not(all(target_os = "linux", not(portable))))]
+fn unusable(other: OFlags) -> rustix::io::Result<OwnedFd> {
+    openat(CWD, "/dev/null", other | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// Checks that standard output can be written to at all. That of std takes bytes that it cannot write, and says

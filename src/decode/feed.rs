@@ -22,11 +22,12 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
+use rustix::net::SendFlags;
 
 use crate::decode::stream::Writer;
 use crate::error::{Error, Result};
@@ -95,10 +96,8 @@ impl Reader {
             source,
             advice: "raise the limits on open files (ulimit -n) and on processes (ulimit -u)",
         };
-        let flags = SocketFlags::CLOEXEC;
-        let (ours, theirs) =
-            rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)
-                .map_err(|error| refused(error.into()))?;
+        let (ours, theirs) = UnixStream::pair().map_err(refused)?;
+        let (ours, theirs) = (OwnedFd::from(ours), OwnedFd::from(theirs));
         let ended = feed.clone();
         let thread = std::thread::Builder::new().name("feed".into());
         let started = thread.spawn(move || {
@@ -149,6 +148,13 @@ impl Writer for Feed {
     }
 }
 
+/// Keeps a socket that nobody reads any more from being a signal. Where the flag is missing, Rust's runtime ignores that
+/// signal, unless somebody has changed that.
+#[cfg(not(target_vendor = "apple"))]
+const FLAGS: SendFlags = SendFlags::NOSIGNAL;
+#[cfg(target_vendor = "apple")]
+const FLAGS: SendFlags = SendFlags::empty();
+
 /// Writes all that `bytes` gives to a socket. That nobody reads from it any more is no failure.
 fn copy(mut bytes: Bytes, socket: &OwnedFd) -> io::Result<()> {
     let mut piece = vec![0; PIECE];
@@ -160,7 +166,7 @@ fn copy(mut bytes: Bytes, socket: &OwnedFd) -> io::Result<()> {
             Err(error) => return Err(error),
         };
         while !left.is_empty() {
-            match rustix::net::send(socket, left, SendFlags::NOSIGNAL) {
+            match rustix::net::send(socket, left, FLAGS) {
                 Ok(sent) => left = &left[sent..],
                 Err(rustix::io::Errno::INTR) => {}
                 Err(_) => return Ok(()),

@@ -7,13 +7,12 @@
 //! buffered. *Cost:* one descriptor. *Sources:* open(2), `O_DIRECT`; preadv2(2), `RWF_NOWAIT`.
 
 use std::fs::File;
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::io::{Errno, ReadWriteFlags};
-
 use crate::memory::buffer::PAGE;
+use crate::sys::calls::would_wait;
 use crate::sys::direct_io::{is_refusal, set_direct};
 use crate::sys::failpoint::fail_point;
 
@@ -95,18 +94,11 @@ impl PositionedFile {
 }
 
 /// Returns true if most probed pages are in the page cache. Each probe asks for a byte that must come without waiting
-/// (`RWF_NOWAIT`): the kernel answers `EAGAIN` where the disk would have to be asked. Where the kernel cannot tell,
-/// buffered reading is the safe assumption.
+/// . Where the kernel cannot tell, buffered reading is the safe assumption.
 pub(crate) fn is_cached(file: &File, size: u64) -> bool {
-    let mut byte = [0u8];
     let probes = size.div_ceil(PAGE).clamp(1, CACHE_PROBES);
     let missing = (0..probes)
-        .filter(|probe| {
-            let offset = size / probes * probe;
-            let mut slices = [IoSliceMut::new(&mut byte)];
-            let result = rustix::io::preadv2(file, &mut slices, offset, ReadWriteFlags::NOWAIT);
-            result == Err(Errno::AGAIN)
-        })
+        .filter(|probe| would_wait(file, size / probes * probe))
         .count() as u64;
     missing * 2 <= probes
 }

@@ -13,6 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::decode::io_error::unreadable;
 use crate::error::Result;
+use crate::sys::calls::enlarge_pipe;
 use crate::sys::first_error::LOOK_UP;
 
 /// The time that a read waits before it checks whether the run is to stop.
@@ -81,8 +82,8 @@ pub(crate) struct StoppableStream<'a> {
 impl<'a> StoppableStream<'a> {
     /// Reads `file` for as long as `stop` gives no error.
     pub(crate) fn new(file: File, stop: &'a (dyn Fn() -> Result<()> + Sync)) -> Self {
-        // Fewer, larger pieces. What is no pipe refuses, and so may the system.
-        let _refused_is_fine = rustix::pipe::fcntl_setpipe_size(&file, PIPE_BYTES);
+        // Fewer, larger pieces.
+        enlarge_pipe(&file, PIPE_BYTES);
         Self {
             file,
             writer: None,

@@ -19,10 +19,11 @@ use std::arch::x86_64::{
 };
 
 use crate::hash::state::{PACKET, Start, ZIPPER};
+use crate::sys::cpu;
 
 /// Tells whether this form can run here.
 pub(super) fn is_available() -> bool {
-    is_x86_feature_detected!("avx2")
+    cpu::has_avx2()
 }
 
 /// Appends the hash of each line to `hashes`.

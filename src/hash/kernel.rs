@@ -4,7 +4,12 @@
 //! hash; a form is chosen only where the processor was found to have its instructions. *Cost:* one choice per
 //! run, and one jump per batch.
 
-use highway::{HighwayHash, HighwayHasher, Key};
+#[cfg(not(portable))]
+pub(super) use highway::HighwayHasher;
+/// Without vector instructions.
+#[cfg(portable)]
+pub(super) use highway::PortableHash as HighwayHasher;
+use highway::{HighwayHash, Key};
 
 #[cfg(target_arch = "x86_64")]
 use crate::hash::{avx2, avx512};

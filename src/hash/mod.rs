@@ -54,9 +54,9 @@ mod state;
 
 use std::str::FromStr;
 
-use highway::{HighwayHash, HighwayHasher, Key};
+use highway::{HighwayHash, Key};
 
-use self::kernel::Kernel;
+use self::kernel::{HighwayHasher, Kernel};
 use crate::error::{Error, Result};
 
 /// The source of the key of a run.

@@ -14,7 +14,7 @@ pub(crate) fn filled(bytes: &[u8]) -> [u8; SEARCHED] {
 }
 
 /// Returns a bit for each byte of `block` that is `byte`.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(portable)))]
 #[inline]
 pub(crate) fn matches(block: &[u8; SEARCHED], byte: u8) -> u64 {
     use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set1_epi8};
@@ -31,7 +31,7 @@ pub(crate) fn matches(block: &[u8; SEARCHED], byte: u8) -> u64 {
 }
 
 /// Returns a bit for each byte of `block` that is `byte`.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(all(target_arch = "x86_64", not(portable))))]
 #[inline]
 pub(crate) fn matches(block: &[u8; SEARCHED], byte: u8) -> u64 {
     memchr::memchr_iter(byte, block).fold(0, |found, at| found | 1 << at)

@@ -31,6 +31,7 @@ use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, PathGuard};
 use crate::output::unnamed_file::part_names;
 use crate::output::{CompressorPlan, OutputWriter, Sink, output_error};
+use crate::sys::calls::sync_file_system;
 use crate::sys::failpoint::fail_point;
 use crate::sys::file_id::directory_of;
 
@@ -250,7 +251,7 @@ fn refused(name: &str, what: &str) -> Error {
 /// Waits until everything below `directory` is on the disk.
 fn sync(directory: &Path) -> io::Result<()> {
     fail_point!("output-sync", Err(crate::sys::failpoint::injected()));
-    rustix::fs::syncfs(File::open(directory)?).map_err(io::Error::from)
+    sync_file_system(&File::open(directory)?)
 }
 
 /// Finds the deepest directory that has all of these files and directories, which may be one of the directories.

@@ -17,13 +17,13 @@
 
 use std::fs::{File, Permissions};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
+use rustix::fs::Mode;
 
 use crate::interrupt::Interrupt;
+use crate::sys::calls::{make_unnamed, name_unnamed};
 use crate::sys::failpoint::fail_point;
 use crate::sys::file_id::directory_of;
 
@@ -47,11 +47,8 @@ impl UnnamedFile {
         new_mode: u32,
         interrupt: &Interrupt,
     ) -> Option<Self> {
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(replaced.unwrap_or(new_mode));
-        let file = File::from(open(directory_of(path), flags, mode).ok()?);
-        // Without /proc there is no way to name the file, short of a privilege.
-        path_of(&file).exists().then(|| Self {
+        let mode = Mode::from_raw_mode(replaced.unwrap_or(new_mode) as _);
+        make_unnamed(directory_of(path), mode).map(|file| Self {
             file,
             mode: replaced,
             interrupt: interrupt.clone(),
@@ -77,28 +74,18 @@ impl UnnamedFile {
     /// What the system reports; [`io::ErrorKind::Interrupted`] after a signal. `path` is then what it was before.
     pub(super) fn name(&self, path: &Path) -> io::Result<()> {
         fail_point!("output-name", Err(crate::sys::failpoint::injected()));
-        match self.link(path) {
+        match name_unnamed(&self.file, path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             other => return other,
         }
         // linkat does not replace: the file gets a temporary name first, and rename moves that over the target.
-        let link = || part_names().make_in(directory_of(path), |other| self.link(other));
+        let link =
+            || part_names().make_in(directory_of(path), |other| name_unnamed(&self.file, other));
         let (linked, _guard) = self
             .interrupt
             .guarded(link, tempfile::NamedTempFile::path)?;
         linked.persist(path).map_err(|error| error.error)
     }
-
-    /// Gives the file the name `path`, which must be free. Following the link in /proc leads to the file itself.
-    fn link(&self, path: &Path) -> io::Result<()> {
-        let own = path_of(&self.file);
-        linkat(CWD, own, CWD, path, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from)
-    }
-}
-
-/// Returns the path by which this process can name an open file.
-fn path_of(file: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// Makes temporary names of results: `.outset-`, random characters, `.part`. Shells and listings hide them.

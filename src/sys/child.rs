@@ -34,9 +34,10 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::fcntl_dupfd_cloexec;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::Result;
+use crate::sys::calls::end_of;
 use crate::sys::first_error::LOOK_UP;
 
 /// The bytes of what a program said last that are kept.
@@ -249,8 +250,7 @@ impl Shared {
         };
         let other_end = held.other_end(&mut child);
         let messages = child.stderr.take();
-        let end = Pid::from_raw(child.id() as i32)
-            .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        let end = end_of(child.id());
         *process = Some(child);
         drop(process);
         _ = started.send(other_end.ok_or_else(|| io::Error::other("it has no such stream")));

@@ -5,10 +5,17 @@
 /// Returns true if the vector forms for AVX-512 (F, BW, DQ and VL) can run here.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn has_avx512() -> bool {
-    is_x86_feature_detected!("avx512f")
+    !cfg!(portable)
+        && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512vl")
+}
+
+/// Returns true if the vector forms for AVX2 can run here.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn has_avx2() -> bool {
+    !cfg!(portable) && is_x86_feature_detected!("avx2")
 }
 
 /// Fetches the cache line that holds `words[index]` into the first-level cache, without waiting for it. An
@@ -23,7 +30,7 @@ pub(crate) fn prefetch<T>(words: &[T], index: usize) {
 /// Works as [`prefetch`], of any address, whatever is there: for memory that another thread may be changing.
 #[inline]
 pub(crate) fn prefetch_address(address: usize) {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(portable)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         #[expect(unsafe_code, reason = "the prefetch intrinsic takes a raw pointer")]
@@ -32,6 +39,6 @@ pub(crate) fn prefetch_address(address: usize) {
             _mm_prefetch::<_MM_HINT_T0>(std::ptr::without_provenance(address));
         }
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(all(target_arch = "x86_64", not(portable))))]
     let _ = address;
 }

@@ -11,12 +11,14 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, getrlimit};
 
+use crate::sys::calls;
+
 /// Returns the bytes of memory that this process could use: the smallest of available RAM, the limits of its cgroups,
 /// and its address-space limit. `100%` of `--memory` is this.
 pub fn memory_base_bytes() -> u64 {
     let address_space = getrlimit(Resource::As).current;
-    // Where nothing can be read (no /proc), a size that any machine has: 1 GiB.
-    [available_ram(), group_limit(), address_space]
+    // Where nothing can be read, a size that any machine has: 1 GiB.
+    [calls::available_ram(), group_limit(), address_space]
         .into_iter()
         .flatten()
         .min()
@@ -38,7 +40,7 @@ pub fn default_threads() -> usize {
 pub(crate) fn address_space_left() -> Option<u64> {
     let limit = getrlimit(Resource::As).current?;
     // What is mapped already counts towards the limit, resident or not.
-    Some(limit.saturating_sub(status_bytes("VmSize:").unwrap_or(0)))
+    Some(limit.saturating_sub(calls::mapped().unwrap_or(0)))
 }
 
 /// Returns the most files that this process may have open at a time, where that is limited (`ulimit -n`).
@@ -48,30 +50,18 @@ pub(crate) fn most_open_files() -> Option<u64> {
 
 /// Returns the resident size of this process now, in bytes.
 pub(crate) fn resident_bytes() -> u64 {
-    status_bytes("VmRSS:").unwrap_or(0)
+    calls::resident().unwrap_or(0)
 }
 
 /// Returns the largest resident size that this process ever had, in bytes.
 pub(crate) fn peak_resident_bytes() -> u64 {
-    status_bytes("VmHWM:").unwrap_or(0)
+    calls::peak_resident().unwrap_or(0)
 }
 
 /// Resets the peak to what is resident now, so that a later [`peak_resident_bytes`] is that of what runs from
-/// here on. Where the system does not allow this, the peak stays that of the whole process. (Writing 5 to
-/// `clear_refs` resets `VmHWM`: proc(5).)
+/// here on. Where the system does not allow this, the peak stays that of the whole process.
 pub(crate) fn restart_peak() {
-    let _stays_as_it_is = fs::write("/proc/self/clear_refs", "5");
-}
-
-/// Reads a size of this process, in bytes: the line of `/proc/self/status` that begins with `field`.
-fn status_bytes(field: &str) -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    kilobytes(&status, field)
-}
-
-/// Returns the bytes that the kernel estimates can be used without swapping; page cache included.
-fn available_ram() -> Option<u64> {
-    kilobytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
+    calls::restart_peak();
 }
 
 /// Reads the value of a line `Name:   123 kB`, in bytes.
@@ -87,6 +77,8 @@ pub(super) fn kilobytes(text: &str, field: &str) -> Option<u64> {
 
 /// Returns the smallest memory limit of the cgroups this process is in, in bytes; `None` if they have none.
 pub(super) fn group_limit() -> Option<u64> {
+    // A system without /proc has no groups.
+    calls::proc_text("self/cgroup")?;
     cgroup_limit(Path::new("/"))
 }
 

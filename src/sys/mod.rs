@@ -5,11 +5,13 @@
 //! written ([`writeback`]), threads ([`threads`]), what goes round between them ([`belt`]) and the first error among
 //! them ([`first_error`]), computation on several of them ([`compute_pool`]), calls that may panic (`panic_guard`),
 //! programs that are started ([`child`]) and their words ([`command`]), checksums ([`checksum`]), the points where
-//! tests make something fail ([`failpoint`]), and the locks and queues that a model checker can replace ([`sync`]).
+//! tests make something fail ([`failpoint`]), the locks and queues that a model checker can replace ([`sync`]), and the
+//! calls that only Linux has ([`calls`]).
 //!
 //! *Invariants:* nothing here knows of lines, inputs or plans.
 
 pub(crate) mod belt;
+pub(crate) mod calls;
 pub(crate) mod checksum;
 pub(crate) mod child;
 pub(crate) mod command;

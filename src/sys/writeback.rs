@@ -9,8 +9,7 @@
 //!
 //! *Sources:* Documentation/admin-guide/sysctl/vm.rst; proc(5), `/proc/meminfo`; mm/page-writeback.c.
 
-use std::fs;
-
+use crate::sys::calls::proc_text;
 use crate::sys::machine::{group_limit, kilobytes, resident_bytes};
 
 /// The most of the available memory that may be unwritten, in per cent, whatever an administrator has set: what Linux
@@ -51,7 +50,7 @@ impl Writeback {
     /// Returns what is unwritten now, and what would be tolerated. In a container that is a part of what is left of
     /// its limit, although all that is unwritten in the system counts.
     pub(crate) fn now(&self) -> Option<Unwritten> {
-        let memory = fs::read_to_string("/proc/meminfo").ok()?;
+        let memory = proc_text("meminfo")?;
         let bytes = kilobytes(&memory, "Dirty:")? + kilobytes(&memory, "Writeback:")?;
         let left = |limit: u64| limit.saturating_sub(resident_bytes());
         let available = kilobytes(&memory, "MemAvailable:")?;
@@ -76,7 +75,7 @@ impl Threshold {
     /// reads as 0.
     fn of(kind: &str) -> Option<Self> {
         let setting = |unit: &str| {
-            let text = fs::read_to_string(format!("/proc/sys/vm/{kind}_{unit}")).ok()?;
+            let text = proc_text(&format!("sys/vm/{kind}_{unit}"))?;
             text.trim().parse::<u64>().ok()
         };
         Some(match setting("bytes")? {

@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::StatVfsMountFlags;
 
+use crate::sys::calls::kind_of_file_system;
 use crate::sys::file_id::FileId;
 
 /// Returns true if the files of `directory` are in memory and nowhere else: then spilling to it saves no memory.
 pub(super) fn is_in_memory(directory: &Path) -> bool {
     /// The magic numbers of tmpfs and ramfs (statfs(2)).
     const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
-    rustix::fs::statfs(directory).is_ok_and(|stat| IN_MEMORY.contains(&(stat.f_type as u32)))
+    kind_of_file_system(directory).is_some_and(|kind| IN_MEMORY.contains(&kind))
 }
 
 /// Returns true if the file system of `directory` can keep files in the page cache for a while: it refuses a write at
@@ -28,7 +29,7 @@ pub(super) fn is_in_memory(directory: &Path) -> bool {
 pub(super) fn may_cache(directory: &Path) -> bool {
     /// The magic numbers of ext4 (and ext2, ext3) and Btrfs (statfs(2)).
     const SUCH: [u32; 2] = [0xef53, 0x9123_683e];
-    rustix::fs::statfs(directory).is_ok_and(|stat| SUCH.contains(&(stat.f_type as u32)))
+    kind_of_file_system(directory).is_some_and(|kind| SUCH.contains(&kind))
 }
 
 /// Returns true if the file system that the file at `path` is, or would be, in has no inode left. Such a disk refuses

@@ -23,6 +23,7 @@ use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 
 use super::samples::{MemorySample, Samples, Throughput, throughput};
+use crate::cli::process::HAS_PROC;
 use crate::cli::settings::plan_as_typed;
 
 /// The stack of the recording thread, like those of the run's own threads: far more than is used.
@@ -114,7 +115,9 @@ impl Recorder {
         let recording = Arc::new(Recording {
             start: Instant::now(),
             // Kept open: a run that may open few files must not fail for a sample.
-            status: File::open("/proc/self/status").ok(),
+            status: HAS_PROC
+                .then(|| File::open("/proc/self/status").ok())
+                .flatten(),
             bytes_read: AtomicU64::new(0),
             notes: Mutex::default(),
         });

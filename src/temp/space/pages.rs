@@ -21,12 +21,13 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use rustix::fs::{FallocateFlags, OFlags, fallocate};
+use rustix::fs::OFlags;
 
 use super::{SpillPath, TempSpace};
 use crate::error::Error;
 use crate::memory::buffer::PAGE;
-use crate::sys::direct_io::is_refusal;
+use crate::sys::calls::punch_hole;
+use crate::sys::direct_io::{is_refusal, open_direct};
 use crate::sys::failpoint::fail_point;
 
 impl TempSpace {
@@ -75,9 +76,8 @@ impl TempSpace {
             other => other,
         };
         if written.is_err() {
-            // What was written of it takes room that nobody accounts for. Not every file system can.
-            let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            let _may_stay = fallocate(&handle, hole, offset, bytes.len() as u64);
+            // What was written of it takes room that nobody accounts for.
+            punch_hole(&handle, offset, bytes.len() as u64);
         }
         written
     }
@@ -154,8 +154,7 @@ impl TempSpace {
         let is_direct = &self.directories.get(directory).is_direct;
         let plain = OFlags::NOFOLLOW.bits() as i32;
         if !is_cached && is_direct.load(Ordering::Relaxed) {
-            let direct = plain | OFlags::DIRECT.bits() as i32;
-            match options.clone().custom_flags(direct).open(path) {
+            match open_direct(options, OFlags::NOFOLLOW, path) {
                 Err(error) if is_refusal(&error) => {
                     is_direct.store(false, Ordering::Relaxed);
                     // The refused open may have made the file already.

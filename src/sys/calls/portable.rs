@@ -1,0 +1,132 @@
+//! What takes the place of the calls of Linux where there are none.
+//!
+//! *Invariants:* the functions are those of `linux`, and say what a Linux would say that refuses. Two know more on macOS:
+//! the memory of the machine and the peak of this process.
+//!
+//! *Sources:* getrusage(2), of Linux and of macOS; sysctl(3) of macOS on `hw.memsize`.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+/// Turns direct I/O on or off: it is always off.
+pub(crate) fn set_direct(_file: &File, on: bool) -> bool {
+    !on
+}
+
+/// Refuses to open a file for direct I/O.
+///
+/// # Errors
+/// Always the one for which [`super::super::direct_io::is_refusal`] is true.
+pub(crate) fn open_direct(_: &OpenOptions, _flags: OFlags, _path: &Path) -> io::Result<File> {
+    Err(Errno::INVAL.into())
+}
+
+/// Makes no file without a name.
+pub(crate) fn make_unnamed(_directory: &Path, _mode: Mode) -> Option<File> {
+    None
+}
+
+/// Gives no file a name, as there is none without one.
+///
+/// # Errors
+/// Always.
+pub(crate) fn name_unnamed(_file: &File, _path: &Path) -> io::Result<()> {
+    Err(Errno::OPNOTSUPP.into())
+}
+
+/// Returns false: nothing is known.
+pub(crate) fn would_wait(_file: &File, _offset: u64) -> bool {
+    false
+}
+
+/// Leaves a pipe as large as it is.
+pub(crate) fn enlarge_pipe(_pipe: &File, _bytes: usize) {}
+
+/// Leaves the room of a part of a file where it is.
+pub(crate) fn punch_hole(_file: &File, _offset: u64, _bytes: u64) {}
+
+/// Waits until everything in all file systems is on its way to the disk: no call does that for one.
+///
+/// # Errors
+/// None: this call reports nothing.
+#[expect(clippy::unnecessary_wraps, reason = "as on Linux, where it can fail")]
+pub(crate) fn sync_file_system(_file: &File) -> io::Result<()> {
+    rustix::fs::sync();
+    Ok(())
+}
+
+/// Returns `None`: numbers of kinds of file systems are those of Linux.
+pub(crate) fn kind_of_file_system(_directory: &Path) -> Option<u32> {
+    None
+}
+
+/// Returns `None`: who waits for the end of a process has to look again and again.
+pub(crate) fn end_of(_process: u32) -> Option<OwnedFd> {
+    None
+}
+
+/// Returns `None`: there is no `/proc`.
+pub(crate) fn proc_text(_path: &str) -> Option<String> {
+    None
+}
+
+/// Returns the bytes of memory of the machine: how many of them are free is not known.
+#[cfg(target_os = "macos")]
+pub(crate) fn available_ram() -> Option<u64> {
+    let mut bytes = 0u64;
+    let mut length = size_of::<u64>();
+    #[expect(unsafe_code, reason = "sysctlbyname has no safe wrapper")]
+    // SAFETY: the name ends with a zero byte; `bytes` has room for `length` bytes, and any bytes are a u64.
+    let status = unsafe {
+        libc::sysctlbyname(
+            c"hw.memsize".as_ptr(),
+            (&raw mut bytes).cast(),
+            &raw mut length,
+            std::ptr::null_mut(),
+            0,
+        )
+    };
+    (status == 0 && length == size_of::<u64>()).then_some(bytes)
+}
+
+/// Returns `None`: nothing is known.
+#[cfg(not(target_os = "macos"))]
+pub(crate) fn available_ram() -> Option<u64> {
+    None
+}
+
+/// Returns the largest resident size that this process ever had, in bytes: it never has more now.
+pub(crate) fn resident() -> Option<u64> {
+    peak_resident()
+}
+
+/// Returns the largest resident size that this process ever had, in bytes.
+pub(crate) fn peak_resident() -> Option<u64> {
+    /// The bytes of a unit of `ru_maxrss`.
+    const UNIT: u64 = if cfg!(target_vendor = "apple") {
+        1
+    } else {
+        1024
+    };
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    #[expect(unsafe_code, reason = "getrusage has no safe wrapper")]
+    // SAFETY: `usage` has room for what the call writes, and zeros are a valid value of its numbers.
+    let (status, usage) = unsafe {
+        let status = libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        (status, usage.assume_init())
+    };
+    (status == 0).then_some(usage.ru_maxrss as u64 * UNIT)
+}
+
+/// Returns `None`: nothing is known.
+pub(crate) fn mapped() -> Option<u64> {
+    None
+}
+
+/// Leaves the peak as it is.
+pub(crate) fn restart_peak() {}
