@@ -714,6 +714,15 @@ pub(crate) fn can_mount() -> bool {
     can
 }
 
+/// Tells whether the program makes the calls that only Linux has; says that a check is skipped where it does not.
+pub(crate) fn makes_linux_calls() -> bool {
+    let makes = cfg!(not(portable));
+    if !makes {
+        eprintln!("skipped: this program makes no call that only Linux has");
+    }
+    makes
+}
+
 /// Tells whether programs can be run under strace; says why a test is skipped where they cannot.
 pub(crate) fn can_trace() -> bool {
     let can = Command::new("strace")

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use crate::data::{EXACT, megabytes};
 use crate::faults::signals::held_in_spill;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, makes_linux_calls};
 use crate::tasks::{TASKS, by_turns};
 
 fn spilling() -> Sandbox {
@@ -37,7 +37,9 @@ fn b12_a_closed_standard_input_is_an_error_of_the_input_before_anything_is_done(
     sandbox
         .run("filter build a -o ../out/filter.osf")
         .succeeds_silently();
-    for name in ["/dev/stdin", "/proc/self/fd/0"] {
+    // What stands in the place of the stream elsewhere can be opened once more.
+    let names = ["/dev/stdin", "/proc/self/fd/0"];
+    for name in names.iter().filter(|_| makes_linux_calls()) {
         let command = sandbox.command_after("exec <&-", &format!("intersect a {name}"));
         sandbox.start(command).finish().fails(3, &[name]);
     }
@@ -94,7 +96,8 @@ fn f7_a_closed_standard_output_is_an_error_of_the_output_before_anything_is_done
                 .fails(5, &["outset: standard output: ", "Bad file descriptor"]);
         }
     }
-    for option in ["-o /dev/stdout", "--stats /dev/stdout -o ../out/r"] {
+    let options = ["-o /dev/stdout", "--stats /dev/stdout -o ../out/r"];
+    for option in options.iter().filter(|_| makes_linux_calls()) {
         let command = sandbox.command_after("exec >&-", &format!("intersect a b {option}"));
         sandbox.start(command).finish().fails(5, &["/dev/stdout"]);
     }
@@ -157,7 +160,8 @@ fn a_closed_standard_error_fails_only_who_asked_for_something_there() {
         (outcome.status.code(), &outcome.stdout[..]),
         (Some(0), &b"b\n"[..])
     );
-    for place in ["-", "/dev/stderr"] {
+    let places = if makes_linux_calls() { 2 } else { 1 };
+    for place in &["-", "/dev/stderr"][..places] {
         let outcome = run(&format!("intersect a b -o ../out/r --stats {place}"));
         assert_eq!(outcome.status.code(), Some(5));
         assert!(!sandbox.output("r").exists());
