@@ -1,9 +1,9 @@
 //! What takes the place of the calls of Linux where there are none.
 //!
-//! *Invariants:* the functions are those of `linux`, and say what a Linux would say that refuses. Two know more on macOS:
-//! the memory of the machine and the peak of this process.
+//! *Invariants:* the functions are those of `linux`, and say what a Linux would say that refuses. Some know more on macOS:
+//! the memory of the machine, and the resident size and the peak of this process.
 //!
-//! *Sources:* getrusage(2), of Linux and of macOS; sysctl(3) of macOS on `hw.memsize`.
+//! *Sources:* of macOS getrusage(2), sysctl(3) on `hw.memsize`, and `libproc.h`.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -100,19 +100,25 @@ pub(crate) fn available_ram() -> Option<u64> {
     None
 }
 
-/// Returns the largest resident size that this process ever had, in bytes: it never has more now.
+/// Returns the resident size of this process now, in bytes.
+#[cfg(target_os = "macos")]
 pub(crate) fn resident() -> Option<u64> {
-    peak_resident()
+    let mut sizes = std::mem::MaybeUninit::<libc::proc_taskinfo>::zeroed();
+    let length = size_of::<libc::proc_taskinfo>() as i32;
+    #[expect(unsafe_code, reason = "proc_pidinfo has no safe wrapper")]
+    // SAFETY: `sizes` has room for the `length` bytes that the call writes, and zeros are a valid value of its numbers.
+    let (written, sizes) = unsafe {
+        let own = libc::getpid();
+        let room = sizes.as_mut_ptr().cast();
+        let written = libc::proc_pidinfo(own, libc::PROC_PIDTASKINFO, 0, room, length);
+        (written, sizes.assume_init())
+    };
+    (written == length).then_some(sizes.pti_resident_size)
 }
 
 /// Returns the largest resident size that this process ever had, in bytes.
+#[cfg(target_os = "macos")]
 pub(crate) fn peak_resident() -> Option<u64> {
-    /// The bytes of a unit of `ru_maxrss`.
-    const UNIT: u64 = if cfg!(target_vendor = "apple") {
-        1
-    } else {
-        1024
-    };
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     #[expect(unsafe_code, reason = "getrusage has no safe wrapper")]
     // SAFETY: `usage` has room for what the call writes, and zeros are a valid value of its numbers.
@@ -120,7 +126,27 @@ pub(crate) fn peak_resident() -> Option<u64> {
         let status = libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
         (status, usage.assume_init())
     };
-    (status == 0).then_some(usage.ru_maxrss as u64 * UNIT)
+    // In bytes, unlike on Linux.
+    (status == 0).then_some(usage.ru_maxrss as u64)
+}
+
+/// Returns the resident size of this process now, in bytes: on Linux that of `/proc`, in the place of the calls of macOS.
+/// No other call tells it, and the peak of getrusage(2) has in it what ran before exec.
+#[cfg(not(target_os = "macos"))]
+pub(crate) fn resident() -> Option<u64> {
+    own_size("VmRSS:")
+}
+
+/// Returns the largest resident size that this process ever had, in bytes, as [`resident`] does.
+#[cfg(not(target_os = "macos"))]
+pub(crate) fn peak_resident() -> Option<u64> {
+    own_size("VmHWM:")
+}
+
+#[cfg(not(target_os = "macos"))]
+fn own_size(field: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    crate::sys::machine::kilobytes(&status, field)
 }
 
 /// Returns `None`: nothing is known.
