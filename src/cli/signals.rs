@@ -152,7 +152,8 @@ fn end_by(signal: i32) {
 fn is_ignored(signal: i32) -> bool {
     let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
     #[expect(unsafe_code, reason = "no safe interface asks for a handler")]
-    // SAFETY: without a new action the call changes nothing; `action` has room for the old one, whose fields may all be zero.
+    // SAFETY: without a new action the call changes nothing; `action` has room for the old one, whose fields may all be
+    // zero.
     let (status, action) = unsafe {
         let status = libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr());
         (status, action.assume_init())

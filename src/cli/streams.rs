@@ -5,8 +5,8 @@
 //! taken as long as the process lives, so no file of a run gets one; reading and writing them
 //! fails with EBADF, as if they were closed still. *Cost:* three system calls.
 //!
-//! *Sources:* `__libc_start_main` calls what is in `.init_array` before `main` (System V ABI, glibc, musl); dyld does so
-//! with `__mod_init_func`.
+//! *Sources:* `__libc_start_main` calls what is in `.init_array` before `main` (System V ABI, glibc, musl); dyld does
+//! so with `__mod_init_func`.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -148,8 +148,8 @@ impl Writer for Feed {
     }
 }
 
-/// Keeps a socket that nobody reads any more from being a signal. Where the flag is missing, Rust's runtime ignores that
-/// signal, unless somebody has changed that.
+/// Keeps a socket that nobody reads any more from being a signal. Where the flag is missing, Rust's runtime ignores
+/// that signal, unless somebody has changed that.
 #[cfg(not(target_vendor = "apple"))]
 const FLAGS: SendFlags = SendFlags::NOSIGNAL;
 #[cfg(target_vendor = "apple")]

@@ -45,7 +45,7 @@ impl Sides {
         Self::common_as(&Rule::common(inputs, order), inputs)
     }
 
-    /// Works as [`Sides::common`], with the order and the places of another rule.
+    /// Makes the sides of an intersection of `inputs` inputs, with the order and the places of another rule.
     pub(crate) fn common_as(rule: &Rule, inputs: usize) -> Self {
         let reading = |input| SideReading {
             input,

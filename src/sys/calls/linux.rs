@@ -1,6 +1,7 @@
 //! The calls of Linux.
 //!
-//! *Sources:* open(2) on `O_DIRECT` and `O_TMPFILE`, fcntl(2), preadv2(2), fallocate(2), statfs(2), pidfd_open(2), proc(5).
+//! *Sources:* open(2) on `O_DIRECT` and `O_TMPFILE`, fcntl(2), preadv2(2), fallocate(2), statfs(2), pidfd_open(2),
+//! proc(5).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSliceMut};
@@ -43,7 +44,8 @@ pub(crate) fn make_unnamed(directory: &Path, mode: Mode) -> Option<File> {
     path_of(&file).exists().then_some(file)
 }
 
-/// Gives a file without a name the name `path`, which must be free. Following the link in /proc leads to the file itself.
+/// Gives a file without a name the name `path`, which must be free. Following the link in /proc leads to the file
+/// itself.
 ///
 /// # Errors
 /// What the system reports.

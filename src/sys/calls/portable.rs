@@ -1,7 +1,7 @@
 //! What takes the place of the calls of Linux where there are none.
 //!
-//! *Invariants:* the functions are those of `linux`, and say what a Linux would say that refuses. Some know more on macOS:
-//! the memory of the machine, and the resident size and the peak of this process.
+//! *Invariants:* the functions are those of `linux`, and say what a Linux would say that refuses. Some know more on
+//! macOS: the memory of the machine, and the resident size and the peak of this process.
 //!
 //! *Sources:* of macOS getrusage(2), sysctl(3) on `hw.memsize`, and `libproc.h`.
 
@@ -130,8 +130,8 @@ pub(crate) fn peak_resident() -> Option<u64> {
     (status == 0).then_some(usage.ru_maxrss as u64)
 }
 
-/// Returns the resident size of this process now, in bytes: on Linux that of `/proc`, in the place of the calls of macOS.
-/// No other call tells it, and the peak of getrusage(2) has in it what ran before exec.
+/// Returns the resident size of this process now, in bytes: on Linux that of `/proc`, in the place of the calls of
+/// macOS. No other call tells it, and the peak of getrusage(2) has in it what ran before exec.
 #[cfg(not(target_os = "macos"))]
 pub(crate) fn resident() -> Option<u64> {
     own_size("VmRSS:")
