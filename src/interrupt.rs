@@ -132,6 +132,20 @@ impl Interrupt {
         ))
     }
 
+    /// Does a step in a directory that is on the list of what to remove: makes a file in it, or moves it into place. A
+    /// clean-up comes before the step, and then it is not done, or after it: none removes one half of what it makes.
+    ///
+    /// # Errors
+    /// What `step` reports; [`io::ErrorKind::Interrupted`] if the run was stopped, and `step` is not called.
+    pub(crate) fn unless_stopped<T>(&self, step: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        // Held until the step is done.
+        let _paths = self.paths();
+        if self.is_stopped() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        step()
+    }
+
     /// Starts a program, which a signal stops from then on, before this process ends. Both happen under one lock, as in
     /// [`Interrupt::guarded`].
     ///

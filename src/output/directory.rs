@@ -22,7 +22,7 @@
 use std::ffi::OsString;
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use tempfile::TempDir;
@@ -33,7 +33,7 @@ use crate::output::unnamed_file::part_names;
 use crate::output::{CompressorPlan, OutputWriter, Sink, output_error};
 use crate::sys::calls::sync_file_system;
 use crate::sys::failpoint::fail_point;
-use crate::sys::file_id::directory_of;
+use crate::sys::file_id::{directory_of, follow_links};
 
 /// Chooses how a file with this name is compressed; `None`: not at all.
 pub type Compressing = Box<dyn Fn(&Path) -> Option<CompressorPlan> + Send>;
@@ -70,6 +70,7 @@ pub struct OutputDirectory {
     header: Option<Vec<u8>>,
     /// The file that lines go to: its name, and its writer.
     open: Option<(PathBuf, OutputWriter)>,
+    interrupt: Interrupt,
     // The guard is declared after the directory: the path stays on the list until it is removed or in place.
     temporary: TempDir,
     _guard: PathGuard,
@@ -101,7 +102,11 @@ impl OutputDirectory {
             }
             Err(error) => return Err(output_error(&name, "cannot look at it", error)),
         };
-        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let followed = path.canonicalize().or_else(|_| follow_links(path));
+        let target = followed.map_err(|error| output_error(&name, "cannot look at it", error))?;
+        if is_in_use(&target) {
+            return Err(refused(&name, "is the current directory, or a mount point"));
+        }
         let make = || {
             let mut names = part_names();
             names.permissions(Permissions::from_mode(mode));
@@ -117,6 +122,7 @@ impl OutputDirectory {
             terminator: b'\n',
             header: None,
             open: None,
+            interrupt: interrupt.clone(),
             temporary,
             _guard: guard,
         })
@@ -153,8 +159,9 @@ impl OutputDirectory {
         self.close()
             .map_err(|error| output_error(&target, "cannot write", error))?;
         sync(self.temporary.path()).map_err(fail("cannot sync"))?;
-        std::fs::rename(self.temporary.path(), &self.path)
-            .map_err(fail("cannot move into place"))?;
+        let rename = || std::fs::rename(self.temporary.path(), &self.path);
+        let moved = self.interrupt.unless_stopped(rename);
+        moved.map_err(fail("cannot move into place"))?;
         // Nothing is left to be removed.
         let _moved = self.temporary.keep();
         let beside = File::open(directory_of(&self.path));
@@ -198,8 +205,11 @@ impl Sink for OutputDirectory {
         self.close()?;
         let name = self.name_of(path);
         let inside = self.temporary.path().join(&name);
-        std::fs::create_dir_all(directory_of(&inside))?;
-        let writer = OutputWriter::direct(File::create_new(&inside)?)?;
+        let file = self.interrupt.unless_stopped(|| {
+            std::fs::create_dir_all(directory_of(&inside))?;
+            File::create_new(&inside)
+        })?;
+        let writer = OutputWriter::direct(file)?;
         let writer = match (self.compressing)(&name) {
             Some(plan) => writer.compressing(plan),
             None => writer,
@@ -246,6 +256,14 @@ fn refused(name: &str, what: &str) -> Error {
         format!("{name}: {what}"),
         "name a directory that is not there yet, or an empty one",
     )
+}
+
+/// Returns true if a directory cannot be replaced by another: a file system is mounted there, or the process is in it.
+fn is_in_use(path: &Path) -> bool {
+    let device = |path: &Path| std::fs::metadata(path).map(|it| it.dev()).ok();
+    let is_here = std::env::current_dir().is_ok_and(|here| here == path);
+    let (own, other) = (device(path), device(directory_of(path)));
+    is_here || (own.is_some() && own != other)
 }
 
 /// Waits until everything below `directory` is on the disk.

@@ -189,9 +189,14 @@ impl<'a> LongLines<'a> {
         self.refusal(name, 0, Some(line_bytes), room_with_key(line_bytes))
     }
 
-    /// Makes the error for a line that needs `needed` bytes.
+    /// Makes the error for a line that needs `needed` bytes. The limit that it names has room for a copy of its key, if
+    /// keys may be copied.
     fn refusal(&self, name: &Path, offset: u64, line_bytes: Option<u64>, needed: u64) -> Error {
         let longest_bytes = self.budget.limit_bytes();
+        let needed = match line_bytes {
+            Some(line_bytes) if self.copies_keys => needed.max(room_with_key(line_bytes)),
+            _ => needed,
+        };
         // What the process itself needs varies a little from run to run.
         let enough = self.advice.limit_for_long_lines(needed, longest_bytes) + SLACK;
         Error::LineTooLong {

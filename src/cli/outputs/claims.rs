@@ -106,6 +106,30 @@ impl Claims {
         self.directory = Some(DirectoryClaim::new(path, given, sources));
     }
 
+    /// Refuses outputs in the directory of the result, which takes its place as a whole.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for the first.
+    pub(super) fn check_directory(&self) -> Result<()> {
+        let Some(directory) = &self.directory else {
+            return Ok(());
+        };
+        match self
+            .outputs
+            .iter()
+            .find(|output| directory.contains(&output.path))
+        {
+            Some(output) => Err(Error::usage(
+                format!(
+                    "{}: is in the directory of --out-dir",
+                    output.path.display()
+                ),
+                "choose a path outside of it",
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// Claims the file for what the result drops, if it is wanted.
     ///
     /// # Errors

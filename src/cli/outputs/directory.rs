@@ -45,6 +45,12 @@ impl DirectoryClaim {
         }
     }
 
+    /// Returns true if `path` is that of the directory, or below it.
+    pub(super) fn contains(&self, path: &Path) -> bool {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        absolute(path).starts_with(absolute(&self.path))
+    }
+
     /// Returns the files that get a file there.
     pub(super) fn files(&self) -> &[PathBuf] {
         &self.files

@@ -405,10 +405,10 @@ pub(crate) struct SetArguments {
     /// Write one file below DIR for each file that lines come from
     ///
     /// `outset union --side crawl/ --out-dir clean` writes clean/a/1.jsonl.zst for crawl/a/1.jsonl.zst: the lines of
-    /// that file that are in the result, in their order, after the header if there is one, and compressed as the name
-    /// says (see --compress). Names are kept below the deepest directory that contains every FILE and PATH whose lines
-    /// are written: for diff those of the first side, and for intersect without --at-least as well. A file of which no
-    /// line is left is there, too, without lines.
+    /// that file that are in the result, in their order, and compressed as the name says (see --compress). If files
+    /// have headers, each file begins with that of the first. Names are kept below the deepest directory that contains
+    /// every FILE and PATH whose lines are written: only those of the first side for diff, and for an intersect of
+    /// lines that every side has. A file of which no line is left is there, too, without lines.
     ///
     /// DIR must not exist, or be empty. It appears when everything in it is on the disk, or not at all. Inputs are
     /// never changed: there is no way to deduplicate in place, because a run that fails half-way would have lost lines.

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::Instant;
 
 use data_gen::Compression;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::compressed::decoded;
 use crate::data::{EXACT, lines, megabytes};
@@ -251,6 +253,16 @@ fn f12_a_directory_that_cannot_take_the_result_is_refused_before_the_run() {
             "no/d: cannot make a directory beside it",
         ),
         ("union a - --out-dir ../out/d", 2, "-: is not a file"),
+        (
+            "union a --out-dir ../out/d -D ../out/d",
+            2,
+            "is in the directory of --out-dir",
+        ),
+        (
+            "union a --out-dir ../out/d --stats ../out/d",
+            2,
+            "is in the directory of --out-dir",
+        ),
         ("union --side a ./a --out-dir ../out/d", 2, "is named twice"),
         (
             "union a b --out-dir ../out/d --count",
@@ -290,6 +302,50 @@ fn f12_g1_a_run_that_ends_early_leaves_no_directory() {
     running.signal(Signal::KILL);
     drop(running);
     assert!(!sandbox.output("d").exists());
+}
+
+#[test]
+fn f12_g1_a_signal_at_any_moment_leaves_the_directory_whole_or_absent() {
+    signals_at_any_moment(12);
+}
+
+#[test]
+#[ignore = "slow: 300 runs"]
+fn f12_g1_many_signals_at_any_moment_leave_the_directory_whole_or_absent() {
+    signals_at_any_moment(300);
+}
+
+/// Ends runs that write 300 files at moments that lie evenly from their beginning to their end.
+fn signals_at_any_moment(runs: u32) {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.input("s")).unwrap();
+    for number in 0..300 {
+        sandbox.write(&format!("s/{number:03}"), format!("{number}\n"));
+    }
+    let arguments = "union --side s -j 1 --out-dir ../out/d";
+    let start = Instant::now();
+    sandbox.run(arguments).succeeds_silently();
+    let whole = start.elapsed();
+    fs::remove_dir_all(sandbox.output("d")).unwrap();
+    for number in 0..runs {
+        let mut child = sandbox.command(arguments).spawn().unwrap();
+        thread::sleep(whole * number / runs);
+        let signal = [Signal::INT, Signal::TERM][number as usize % 2];
+        let _ended = kill_process(Pid::from_child(&child), signal);
+        let status = child.wait().unwrap();
+        let out = sandbox.root().join("out");
+        let names: Vec<_> = fs::read_dir(&out)
+            .unwrap()
+            .map(|it| it.unwrap().file_name())
+            .collect();
+        if names.is_empty() {
+            assert!(!status.success(), "{number}");
+            continue;
+        }
+        assert_eq!(names, ["d"], "{number}");
+        assert_eq!(count(&sandbox.output("d")), 300, "{number}");
+        fs::remove_dir_all(sandbox.output("d")).unwrap();
+    }
 }
 
 #[test]
