@@ -265,7 +265,8 @@ impl Keying {
         if self.columns[*part].has_row_numbers() {
             return None;
         }
-        if of_records {
+        // Where lines are their own keys, the header is one, too.
+        if of_records || !self.columns[*part].has_fields() {
             return Some(record.clone());
         }
         let (columns, mut built) = (self.columns[*part].as_written(), Vec::new());

@@ -529,13 +529,22 @@ impl std::fmt::Display for Outcome {
 impl Outcome {
     /// A failure is one line: object, what happened, what to do. Among events, one of them has it.
     fn check_message(&self) {
-        assert_eq!(self.stderr.lines().count(), 1, "not one line: {self}");
+        // A run that takes a moment may tell of its progress before.
+        let is_progress = |line: &&str| line.starts_with("{\"event\":\"progress\"");
+        let others: Vec<&str> = self
+            .stderr
+            .lines()
+            .filter(|line| !is_progress(line))
+            .collect();
+        let [line] = others[..] else {
+            panic!("not one line: {self}");
+        };
         assert!(self.stderr.ends_with('\n'), "{self}");
-        let event = serde_json::from_str::<Value>(&self.stderr).ok();
+        let event = serde_json::from_str::<Value>(line).ok();
         let of_event = event
             .as_ref()
             .and_then(|event| event.get("message")?.as_str());
-        let message = of_event.or(self.stderr.strip_prefix("outset: "));
+        let message = of_event.or(line.strip_prefix("outset: "));
         let parts = message.map_or(0, |message| message.split(": ").count());
         assert!(parts >= 3, "no object, happening and advice: {self}");
     }

@@ -388,3 +388,13 @@ fn b22_the_advice_for_too_many_files_leads_to_fewer_sides() {
         ],
     );
 }
+
+#[test]
+fn a21_a_header_keeps_its_line_end_where_whole_lines_are_compared() {
+    let text = b"id,v\r\n1,2\r\n";
+    let sandbox = Sandbox::with(text, b"");
+    for words in ["union -H a", "union --csv -H a", "union --csv -k 1 -H a"] {
+        let found = sandbox.run(&format!("{words} --order input"));
+        assert_eq!(found.succeeds().stdout, text, "{words}");
+    }
+}
