@@ -1,7 +1,7 @@
 //! A cache of lines that come again and again: each is spilled once, or not at all.
 //!
 //! *Owns:* a set of the lines that came first, until its memory is full, shared by all workers of all spill passes.
-//! What [`hot_lines`](crate::pass::hot_lines) is for hot lines, this is for all: the plan gives it memory where a
+//! It does for all lines what [`hot_lines`](crate::pass::hot_lines) does for hot ones: the plan gives it memory where a
 //! sample shows that most lines of an input come again.
 //!
 //! ```text
