@@ -306,7 +306,7 @@ fn f12_g1_a_run_that_ends_early_leaves_no_directory() {
 
 #[test]
 fn f12_g1_a_signal_at_any_moment_leaves_the_directory_whole_or_absent() {
-    signals_at_any_moment(12);
+    signals_at_any_moment(80);
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn f12_g1_many_signals_at_any_moment_leave_the_directory_whole_or_absent() {
     signals_at_any_moment(300);
 }
 
-/// Ends runs that write 300 files at moments that lie evenly from their beginning to their end.
+/// Ends runs that write 300 files at moments that lie evenly from their middle to a little after their end.
 fn signals_at_any_moment(runs: u32) {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.input("s")).unwrap();
@@ -329,7 +329,7 @@ fn signals_at_any_moment(runs: u32) {
     fs::remove_dir_all(sandbox.output("d")).unwrap();
     for number in 0..runs {
         let mut child = sandbox.command(arguments).spawn().unwrap();
-        thread::sleep(whole * number / runs);
+        thread::sleep(whole * 11 * (runs + number) / (20 * runs));
         let signal = [Signal::INT, Signal::TERM][number as usize % 2];
         let _ended = kill_process(Pid::from_child(&child), signal);
         let status = child.wait().unwrap();
