@@ -27,14 +27,11 @@ struct InputFiles {
 }
 
 impl AnswerFiles {
-    /// Lists the files of those `inputs` that have ordinals, once they were read.
+    /// Lists the files of those `inputs` that have ordinals.
     pub(crate) fn of(inputs: &[Input]) -> Self {
         let files = inputs.iter().filter_map(|input| {
             let (first, parts) = (input.first_ordinal()?, input.parts()?);
-            let mut starts = parts.starts_read();
-            for start in &mut starts {
-                *start += first;
-            }
+            let starts = parts.starts().map(|start| first + start).collect();
             let paths = Arc::clone(parts.paths());
             Some(InputFiles { paths, starts })
         });

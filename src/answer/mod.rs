@@ -13,7 +13,7 @@
 //!  in order:
 //!  work-N ─ push ─▶ Outbox ─▶ Sorter ─ merge, when the strategy is done ─▶ Outbox ─▶ Collector ─▶ Sink
 //!  in the order of files that can be read once more:
-//!  work-N ─ push ─▶ Outbox ─▶ KeptLines: a bit          a last pass asks it about each line ─▶ Collector ─▶ Sink
+//!  work-N ─ push ─▶ Outbox ─▶ KeptLines: where it is     a last pass asks it about each line ─▶ Collector ─▶ Sink
 //! ```
 //!
 //! A sink may ask for an answer divided by the files that its lines come from: the collector, which gets the lines in
@@ -29,10 +29,12 @@
 //! no more than an outbox per worker is ever stored. The engine pushes (rather than being iterated)
 //! because its lines come from many threads and live in buffers that are reused. For an order: [`sorter`].
 
+mod cell_bits;
 pub(crate) mod entry;
 mod files;
 mod kept;
 mod merge;
+mod ordinal_set;
 mod outbox;
 mod rules;
 mod sort_buffer;
@@ -45,9 +47,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use self::files::AnswerFiles;
-pub(crate) use self::kept::{KEPT_LINES, KeptLines};
+pub(crate) use self::kept::KeptLines;
 pub(crate) use self::outbox::Outbox;
-pub(crate) use self::rules::SorterRules;
+pub(crate) use self::rules::{KEPT_LINES, SorterRules};
 pub(crate) use self::sorter::Sorter;
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;

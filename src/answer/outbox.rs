@@ -92,8 +92,7 @@ impl<'c, 's> Outbox<'c, 's> {
             Holding::Sorter(sorter) => sorter,
             Holding::Kept(lines) => {
                 debug_assert!(entry.times == 1 && entry.duplicates == 0 && entry.label.is_empty());
-                lines.insert(entry.place);
-                return Ok(());
+                return lines.insert(entry.place);
             }
             Holding::Nothing => {
                 (0..entry.times).try_for_each(|_| self.pass_on(entry.label, entry.line))?;

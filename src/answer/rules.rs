@@ -9,6 +9,9 @@ use crate::selection::Order;
 use crate::spill::block::Address;
 use crate::temp::space::TempSpace;
 
+/// The memory for the lines of an answer that is read once more, as the budget's messages name it.
+pub(crate) const KEPT_LINES: &str = "the lines of the result";
+
 /// The settings of a sorter.
 pub(crate) struct SorterRules<'s> {
     pub(crate) order: Order,

@@ -63,6 +63,15 @@ impl FileFormat {
         }
     }
 
+    /// Returns where a piece of a file of `size` bytes is stored that begins at `start`, as
+    /// [`pieces`](crate::input::pieces) count: about, in the order of the pieces.
+    pub(crate) fn stored_offset(&self, start: u64, size: u64) -> u64 {
+        match self {
+            Self::Table(table) => size / table.row_groups().max(1) * start,
+            Self::Plain | Self::Compressed(_) => start,
+        }
+    }
+
     /// Returns the table that it is.
     pub(crate) fn table(&self) -> Option<&Arc<Table>> {
         match self {

@@ -56,6 +56,10 @@ impl Table {
         match self.0 {}
     }
 
+    pub(crate) fn row_groups(&self) -> u64 {
+        match self.0 {}
+    }
+
     pub(crate) fn piece_end(&self, _start: u64) -> Option<u64> {
         match self.0 {}
     }

@@ -219,11 +219,16 @@ impl<'a> Engine<'a> {
             if numbers.any(|&number| rule.keeps_records_of(number)) {
                 input.keep_records()?;
             }
+            if self.selection.records && plan.reads_again() && first.is_some() {
+                input.write_records()?;
+            }
         }
         let holding = match self.selection.order {
             Order::Any => Holding::Nothing,
             Order::Input if plan.reads_again() => {
-                let lines = Arc::new(KeptLines::new(inputs, plan.layout.order_bytes)?);
+                let goes_on = self.options.line_format().quoted.is_some();
+                let lines = KeptLines::new(inputs, goes_on, plan.layout.order_bytes)?;
+                let lines = Arc::new(lines);
                 run.kept = Some(Arc::clone(&lines));
                 Holding::Kept(lines)
             }

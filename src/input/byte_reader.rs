@@ -12,6 +12,7 @@
 //! *Cost:* what a decoder takes, if there is one.
 
 use std::io::{Seek, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::input::parts::{Padding, Parts};
 use crate::input::pieces::{Piece, Pieces};
 use crate::memory::budget::MemoryBudget;
+use crate::selection::MOST_ORDERED_BYTES;
 use crate::temp::copy::CopyReader;
 
 /// A reader of the bytes of an input, in order.
@@ -89,8 +91,8 @@ struct Following<'a> {
     way: Way<'a>,
     /// The one that is read.
     piece: Piece,
-    /// The decoded bytes of the files before it, where no other thread reads some of them.
-    part_start: u64,
+    /// The bytes of the streams before it; 0 for files.
+    streams_before: u64,
 }
 
 /// The rules for reading a piece.
@@ -143,7 +145,7 @@ impl<'a> ByteReader<'a> {
             following: Some(Following {
                 way: Way::Pieces(Arc::clone(pieces), opening),
                 piece,
-                part_start: 0,
+                streams_before: 0,
             }),
             ..first
         }))
@@ -159,7 +161,7 @@ impl<'a> ByteReader<'a> {
             following: Some(Following {
                 way: Way::Streams(streams, stop),
                 piece: Piece::whole(0),
-                part_start: 0,
+                streams_before: 0,
             }),
             ..self
         }
@@ -227,11 +229,17 @@ impl<'a> ByteReader<'a> {
         following.map_or(Piece::whole(0), |following| following.piece)
     }
 
-    /// Counts the decoded bytes of the files before the one that is read, where no other thread reads some of them.
-    pub(crate) fn part_start(&self) -> u64 {
-        self.following
-            .as_ref()
-            .map_or(0, |following| following.part_start)
+    /// Returns the positions in the side that there are for the piece that is read.
+    pub(crate) fn positions(&self) -> Range<u64> {
+        match &self.following {
+            Some(Following {
+                way: Way::Pieces(pieces, _),
+                piece,
+                ..
+            }) => pieces.parts().positions(piece.part, piece.start, piece.end),
+            Some(following) => following.streams_before..MOST_ORDERED_BYTES,
+            None => 0..MOST_ORDERED_BYTES,
+        }
     }
 
     /// Reads until `buffer` is full or the stream or file has ended. Less comes of a stream whose lines are wanted
@@ -388,7 +396,7 @@ impl<'a> ByteReader<'a> {
             }
         };
         following.piece = piece;
-        following.part_start += std::mem::take(&mut self.given_bytes);
+        following.streams_before += std::mem::take(&mut self.given_bytes);
         (self.name, self.bytes, self.is_spent) = (name, bytes, false);
         Ok(true)
     }

@@ -306,21 +306,11 @@ pub(super) struct RecordRules {
     pub(super) keying: Option<Keying>,
     /// True if records are kept whole; else only their keys are.
     pub(super) are_kept: bool,
+    /// True if records are written whole by a last pass, whatever was kept before.
+    pub(super) are_written: bool,
 }
 
 impl RecordRules {
-    /// Lets passes keep records whole, where lines are records. Messages call a file by the `name` of its number.
-    ///
-    /// # Errors
-    /// Those of [`Keying::check_layouts`].
-    pub(super) fn keep<'n>(&mut self, name: impl Fn(usize) -> &'n Path) -> Result<()> {
-        if let Some(keying) = &self.keying {
-            keying.check_layouts(name)?;
-            self.are_kept = true;
-        }
-        Ok(())
-    }
-
     /// Returns the columns of the keys in records that are kept whole; `None` if lines are keys.
     pub(super) fn columns(&self) -> Option<&Arc<Columns>> {
         let keying = self.keying.as_ref().filter(|_| self.are_kept);

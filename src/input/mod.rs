@@ -211,9 +211,27 @@ impl Input {
     /// # Errors
     /// [`Error::Usage`] where its files do not have their keys in the same columns.
     pub(crate) fn keep_records(&mut self) -> Result<()> {
+        self.check_layouts()?;
+        self.records.are_kept = true;
+        Ok(())
+    }
+
+    /// Lets a last pass write its records whole, where its lines are records, whatever other passes keep.
+    ///
+    /// # Errors
+    /// As [`Input::keep_records`].
+    pub(crate) fn write_records(&mut self) -> Result<()> {
+        self.check_layouts()?;
+        self.records.are_written = true;
+        Ok(())
+    }
+
+    /// Checks that its files have their keys in the same columns.
+    fn check_layouts(&self) -> Result<()> {
         let (name, parts) = (&self.identity.name, self.access.parts());
-        self.records
-            .keep(|part| parts.map_or(name.as_path(), |parts| parts.name(part)))
+        let name_of = |part| parts.map_or(name.as_path(), |parts| parts.name(part));
+        self.keying()
+            .map_or(Ok(()), |keying| keying.check_layouts(name_of))
     }
 
     /// Returns the rules by which its lines are records; `None` if each is its own key.
@@ -239,7 +257,12 @@ impl Input {
 
     /// Returns true if its records are kept whole; else only their keys are.
     pub(crate) fn keeps_records(&self) -> bool {
-        self.records.are_kept
+        self.records.are_kept && self.keying().is_some()
+    }
+
+    /// Returns true if its records are written by a last pass; else it writes their keys.
+    pub(crate) fn writes_records(&self) -> bool {
+        self.records.are_written && self.keying().is_some()
     }
 
     /// Returns the columns of the keys in records that are kept whole; `None` if lines are keys.

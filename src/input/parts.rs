@@ -4,7 +4,9 @@
 //!
 //! *Invariants.*
 //! - Parts are numbered from 0 in the order of the side. Positions in the side count the bytes of the parts before,
-//!   without anything between them.
+//!   without anything between them. Where some are decoded, nobody knows how many bytes come before a part until these
+//!   were read; so each byte of a file as it is stored has the same number of positions, for what it may become, and
+//!   parts are read by several threads at the same time.
 //! - A file is closed again after the check and opened anew for each reading. Its identity (device, inode, size,
 //!   time of writing) is compared whenever it is opened and after it was read.
 //!
@@ -34,8 +36,6 @@ pub(crate) struct Part {
     pub(crate) state: FileState,
     /// Its start in the side: the bytes of the parts before it.
     pub(crate) start: u64,
-    /// The same in lines as they were read, decoded: known once its first was; [`u64::MAX`] before that.
-    start_read: AtomicU64,
     /// True if most of it was in the page cache. Asked before anything else was read of it.
     pub(crate) is_warm: bool,
     /// The format in which it has lines.
@@ -48,7 +48,7 @@ pub(crate) fn bytes_to_list(path_bytes: u64) -> u64 {
     // An allocation has 32 bytes at least, in steps of 16, of which 8 are not its own.
     let path = (path_bytes + 8).next_multiple_of(16).max(32) + size_of::<PathBuf>() as u64;
     let columns = size_of::<Arc<Columns>>() as u64;
-    // Where an answer is divided by files, each has a start.
+    // Where an answer is divided by files, each has a position.
     let start = size_of::<u64>() as u64;
     // The command compares it with its outputs, and opening compares the sides.
     let ids = (size_of::<Option<FileId>>() + size_of::<FileId>()) as u64;
@@ -67,6 +67,8 @@ pub(crate) struct Parts {
     name: Option<PathBuf>,
     /// The lines that begin in these bytes of the only file are the input; `None` for all lines.
     range: Option<Range<u64>>,
+    /// The positions of a stored byte, as the power of two: 0 where each is read as it is.
+    spread: u32,
     padding: Padding,
 }
 
@@ -104,12 +106,12 @@ impl Parts {
         let part = Part {
             state: FileState::of(metadata),
             start: 0,
-            start_read: AtomicU64::new(u64::MAX),
             is_warm,
             format,
         };
         Self {
             paths: Arc::new(vec![path]),
+            spread: spread(std::slice::from_ref(&part)),
             all: vec![part],
             name: Some(name),
             range: None,
@@ -165,6 +167,7 @@ impl Parts {
         }
         let parts = Self {
             paths,
+            spread: spread(&parts),
             all: parts,
             name: None,
             range: None,
@@ -205,24 +208,25 @@ impl Parts {
         &self.paths
     }
 
-    /// Notes where the lines of a part begin in the side, when the first of them is read in order.
-    pub(crate) fn note_start(&self, part: usize, start: u64) {
-        self.all[part].start_read.store(start, Ordering::Relaxed);
+    /// Returns the positions in the side of what begins at `start` of a part, of a piece as
+    /// [`pieces`](crate::input::pieces) says, and ends where the next piece begins.
+    pub(crate) fn positions(&self, part: usize, start: u64, end: Option<u64>) -> Range<u64> {
+        let Part {
+            start: part_start,
+            state,
+            format,
+            ..
+        } = &self.all[part];
+        let position = |offset: u64| {
+            let stored = format.stored_offset(offset, state.size);
+            part_start.saturating_add(stored) << self.spread
+        };
+        position(start)..end.map_or((part_start + state.size) << self.spread, position)
     }
 
-    /// Returns where the lines of each part begin in the side, once they were read in order; a part without lines
-    /// begins where the next one does.
-    pub(crate) fn starts_read(&self) -> Vec<u64> {
-        let read = |part: &Part| part.start_read.load(Ordering::Relaxed);
-        let mut starts: Vec<u64> = self.all.iter().map(read).collect();
-        let mut next = MOST_ORDERED_BYTES - 1;
-        for start in starts.iter_mut().rev() {
-            if *start == u64::MAX {
-                *start = next;
-            }
-            next = *start;
-        }
-        starts
+    /// Returns the position of each part.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = u64> {
+        self.all.iter().map(|part| part.start << self.spread)
     }
 
     /// Returns the note of the bytes that were passed over at the end of one.
@@ -328,10 +332,21 @@ fn check(path: &Path, number: u32, opening: Opening<'_>) -> Result<Part> {
     Ok(Part {
         state,
         start: 0,
-        start_read: AtomicU64::new(u64::MAX),
         is_warm,
         format,
     })
+}
+
+/// Returns the spread of an input with these parts: as large as there is room for, so that the spread of a gigabyte
+/// leaves room for decoded files 65,536 times as large.
+fn spread(parts: &[Part]) -> u32 {
+    let is_decoded = parts.iter().any(|part| part.format.decoding().is_some());
+    let bytes = parts.last().map_or(0, |part| part.start + part.state.size);
+    if is_decoded {
+        (MOST_ORDERED_BYTES / (bytes + 1)).max(1).ilog2()
+    } else {
+        0
+    }
 }
 
 fn not_a_part(path: &Path) -> Error {

@@ -76,6 +76,7 @@ struct Rewriter<'a> {
 
 impl OrderedWorker for Rewriter<'_> {
     const NEEDS_HASHES: bool = false;
+    const REWRITES: bool = true;
 
     fn work(&mut self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()> {
         let mut written = 0;

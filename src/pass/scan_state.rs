@@ -34,6 +34,8 @@ const OR_COMMENT: &str = "if lines that begin with # are comments, pass over the
 pub(crate) trait Worker {
     /// True if it goes by the hashes of lines.
     const NEEDS_HASHES: bool = true;
+    /// True if it goes by the places of lines alone, and gets records as they are to be written.
+    const REWRITES: bool = false;
 
     /// Works on a batch of lines. The batch borrows the chunk: nothing of it may be kept.
     fn work(&mut self, batch: Batch<'_>) -> Result<()>;
@@ -60,17 +62,26 @@ pub(super) struct ScanCounts {
 }
 
 impl ScanCounts {
-    /// Compares what was read with the size of the file, and lets the input note it.
+    /// Compares what was read with the size of the file.
     ///
     /// # Errors
-    /// [`Error::InputChanged`] where the sizes differ; [`Error::NoRecords`] where all records were left out.
-    pub(super) fn check_and_note(self, input: &Input) -> Result<()> {
+    /// [`Error::InputChanged`] where the sizes differ.
+    pub(super) fn check(self, input: &Input) -> Result<()> {
         if let Some(size) = input.bytes().filter(|&size| size != self.bytes) {
             return Err(Error::InputChanged {
                 path: input.name().to_owned(),
                 what: format!("{} of {size} bytes were read", self.bytes),
             });
         }
+        Ok(())
+    }
+
+    /// Compares what was read with the size of the file, and lets the input note it.
+    ///
+    /// # Errors
+    /// [`Error::InputChanged`] where the sizes differ; [`Error::NoRecords`] where all records were left out.
+    pub(super) fn check_and_note(self, input: &Input) -> Result<()> {
+        self.check(input)?;
         let of_lines = self.first_bad.filter(|_| self.lines == 0);
         if let (Some((bad, part)), Some(keying)) = (of_lines, input.keying()) {
             return Err(Error::NoRecords {
@@ -197,17 +208,22 @@ impl<'a> ScanState<'a> {
             return Ok(Ordinals::None);
         };
         let bytes = chunk.bytes();
-        if chunk.position() + bytes.len() as u64 > MOST_ORDERED_BYTES {
+        if !chunk.has_positions() {
+            let most = self.input.parts().map_or(MOST_ORDERED_BYTES, |parts| {
+                let positions = parts.positions(chunk.part, 0, None);
+                positions.end - positions.start
+            });
             return Err(Error::usage(
                 format!(
-                    "{}: is too long for `Order::Input` (at most {})",
-                    self.input.name().display(),
-                    display_bytes(MOST_ORDERED_BYTES)
+                    "{}: is too long for `Order::Input` (at most {} beside such files)",
+                    self.input.part_name(chunk.part).display(),
+                    display_bytes(most)
                 ),
-                "leave out `Order::Input`",
+                "leave out `Order::Input`, or decompress the file first",
             ));
         }
-        let (Some(kept), Some(parts)) = (&self.run.kept, self.input.parts()) else {
+        let kept = self.run.kept.as_ref().filter(|kept| kept.numbers_lines());
+        let (Some(kept), Some(parts)) = (kept, self.input.parts()) else {
             return Ok(Ordinals::ByAddress {
                 address: bytes.as_ptr() as usize,
                 ordinal: first + chunk.position(),
@@ -351,9 +367,6 @@ impl<'a> ScanState<'a> {
         let bytes = chunk.bytes();
         if chunk.is_first_of_file() {
             self.look_at_front(chunk);
-            if let Some(parts) = self.input.parts() {
-                parts.note_start(chunk.part, chunk.position());
-            }
         }
         let keying = self.input.keying();
         let front = keying.map_or(0, |keying| self.pass_over_front(keying, chunk));
@@ -361,7 +374,9 @@ impl<'a> ScanState<'a> {
         let ordinals = self.ordinals_in(chunk)?;
         let on_bad = |record: &[u8], bad| self.leave_out(record, bad, chunk);
         let room_for_key = |record: &[u8]| self.check_key_room(record, chunk).map(|()| None);
-        let keyed = keying.map(|keying| Keyed {
+        // Where records are written again, nobody looks for their keys: those without one were left out before.
+        let rewrites = W::REWRITES && self.input.writes_records();
+        let keyed = keying.filter(|_| !rewrites).map(|keying| Keyed {
             columns: keying.columns(chunk.part),
             room_for_key: &room_for_key,
             keeps_records: self.input.keeps_records(),
@@ -371,7 +386,7 @@ impl<'a> ScanState<'a> {
         });
         let hasher = W::NEEDS_HASHES.then_some(&self.run.hasher);
         let count = for_each_batch(lines, ordinals, keyed, hasher, scratch, |batch| {
-            if self.run.is_ipv4() {
+            if self.run.is_ipv4() && !rewrites {
                 self.check_addresses(batch, chunk)?;
             }
             worker.work(batch).map(|()| true)

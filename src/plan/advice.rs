@@ -13,8 +13,8 @@ use crate::plan::designs::design_of;
 use crate::plan::filters::MOST_BITS_PER_KEY;
 use crate::plan::job::{Job, SetEstimate};
 use crate::plan::layout::Layout;
+use crate::plan::reading_again;
 use crate::plan::request::check_floor;
-use crate::plan::sizes::SizedJob;
 use crate::size::display_at_least;
 
 /// The largest limit that is tried, in MiB (1 PiB). Where even that is too small, no limit is advised.
@@ -39,7 +39,7 @@ pub(super) fn with_advice(job: &Job, error: Error) -> Error {
             set_estimate: SetEstimate::Trust,
             ..job.with_memory(mebibytes << 20)
         };
-        SizedJob::of(larger).is_ok_and(|sized| design_of(&sized, strategy).is_ok())
+        reading_again::sized(larger).is_ok_and(|sized| design_of(&sized, strategy).is_ok())
     };
     advised(what, least_memory(job, fits))
 }
@@ -153,7 +153,7 @@ fn advice_on_rate(job: &Job, accepted: f64) -> String {
 /// accepted rate; `None` if no limit up to [`MOST_MEBIBYTES`] gives it.
 fn memory_for_rate(job: &Job, accepted: f64) -> Option<u64> {
     let is_enough = |memory_bytes: u64| {
-        let design = SizedJob::of(job.with_memory(memory_bytes))
+        let design = reading_again::sized(job.with_memory(memory_bytes))
             .and_then(|sized| design_of(&sized, Strategy::Bloom));
         let filter = design.ok().and_then(|design| design.costs.filter);
         filter.is_some_and(|filter| filter.predicted_fpr <= accepted)

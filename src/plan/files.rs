@@ -10,7 +10,7 @@
 use crate::notice::Notice;
 use crate::plan::assumptions::MANY_FILES;
 use crate::plan::designs::design_of;
-use crate::plan::sizes::SizedJob;
+use crate::plan::reading_again;
 use crate::plan::{Job, ManyFiles, Plan};
 
 /// The seconds that a file takes to create, write and remove, after a run or two that did the same.
@@ -27,7 +27,8 @@ impl ManyFiles {
             buckets: None,
             ..job.clone()
         };
-        let chosen = SizedJob::of(chosen).and_then(|sized| design_of(&sized, plan.strategy()));
+        let chosen =
+            reading_again::sized(chosen).and_then(|sized| design_of(&sized, plan.strategy()));
         Some(Self {
             files,
             seconds: files as f64 * SECONDS_OF_FILE,

@@ -116,8 +116,10 @@ pub struct Job {
     pub any_lines: Option<u64>,
     /// True if every full block is written to disk, also where memory has room for it.
     pub always_spill: bool,
-    /// True if the answer may be put in the order of the input by reading plain files once more, as far as is known:
-    /// lines do not go on between quotes, and no attempt had less room than its lines needed.
+    /// True if lines go on between quotes.
+    pub lines_go_on: bool,
+    /// True if the answer may be put in the order of the input by reading files once more, as far as is known: none is
+    /// a Parquet file, and no attempt had less room than its lines needed.
     pub can_read_again: bool,
     /// The trust in the estimate of the smallest input's set.
     pub set_estimate: SetEstimate,

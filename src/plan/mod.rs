@@ -79,7 +79,6 @@ pub use phases::PlannedPhase;
 pub(crate) use request::least_for_any_plan;
 use request::{check_floor, check_request};
 pub(crate) use shares::LEAST_USABLE_BYTES;
-use sizes::SizedJob;
 pub use strategy::Strategy;
 
 /// Decides how `job` is done.
@@ -118,6 +117,7 @@ pub use strategy::Strategy;
 ///     any_lines: None,
 ///     always_spill: false,
 ///     compressions: Vec::new(),
+///     lines_go_on: false,
 ///     can_read_again: true,
 ///     set_estimate: Default::default(),
 /// };
@@ -129,7 +129,7 @@ pub use strategy::Strategy;
 pub fn plan(job: &Job) -> Result<Plan> {
     check_floor(job)?;
     check_request(job)?;
-    let sized = SizedJob::of(job.clone())?;
+    let sized = reading_again::sized(job.clone())?;
     let plan = match job.strategy {
         // A stored filter has no lines to compare: `bloom` is the only strategy that can use it.
         None | Some(Strategy::Bloom) if job.stored_filter.is_some() => {

@@ -5,9 +5,8 @@
 
 use crate::error::Result;
 use crate::input::sample::distinct_lines::Distinct;
-use crate::plan::job::{DataSize, Job, extents, read_extents};
-use crate::plan::layout::{Layout, order_bytes};
-use crate::plan::reading_again::ReadingAgain;
+use crate::plan::job::{DataSize, InputShape, Job, extents, read_extents};
+use crate::plan::layout::Layout;
 use crate::plan::steps::{At, List, Step};
 use crate::plan::{ASSUMED_COMMON, Strategy};
 use crate::selection::{Rule, SideReading, Sides};
@@ -44,7 +43,7 @@ pub(crate) struct SizedJob {
 }
 
 impl SizedJob {
-    /// Puts the inputs of `job` in order.
+    /// Puts the inputs of `job` in order, and sorts the answer where its order matters.
     ///
     /// # Errors
     /// [`crate::Error::Usage`] for a selection that does not fit the number of sides.
@@ -60,20 +59,10 @@ impl SizedJob {
         let distinct = distinct(&job, &order, &kept);
         let sides = sides(&job, rule, &order);
         let sizes = Sizes::new(&job, &sides, &kept, &distinct);
-        let again = ReadingAgain::of(
-            &job,
-            sides.rule(),
-            sizes.answer(sides.rule()),
-            &order,
-            &read,
-        );
-        let order_bytes = again
-            .as_ref()
-            .map_or(order_bytes(&job), |it| it.memory_bytes);
         Ok(Self {
             sizes,
-            scan: Layout::for_scan_beside(&job, plans_once(&job, sides.rule()), order_bytes),
-            read_again: again.map_or_else(Vec::new, |it| it.inputs),
+            scan: Layout::for_scan(&job, plans_once(&job, sides.rule())),
+            read_again: Vec::new(),
             job,
             order,
             sides,
@@ -81,6 +70,21 @@ impl SizedJob {
             kept,
             distinct,
         })
+    }
+
+    /// Returns the same where the answer is not sorted: `inputs` are read once more, beside `memory_bytes` of memory.
+    pub(super) fn reading_again(self, inputs: Vec<At>, memory_bytes: u64) -> Self {
+        let plans_once = plans_once(&self.job, self.rule());
+        Self {
+            scan: Layout::for_scan_beside(&self.job, plans_once, memory_bytes),
+            read_again: inputs,
+            ..self
+        }
+    }
+
+    /// Returns what is known of the input at this position in the order of the work.
+    pub(super) fn shape(&self, at: At) -> &InputShape {
+        &self.job.inputs[self.order[at as usize]]
     }
 
     /// Returns what the caller wants of the lines.

@@ -12,6 +12,8 @@
 //!
 //! *Cost:* a pooled buffer per chunk; two pages of a file are read twice per chunk.
 
+use std::ops::Range;
+
 use crate::lines::LineFormat;
 use crate::memory::budget::Reservation;
 use crate::memory::buffer::{Buffer, PAGE};
@@ -28,8 +30,8 @@ pub(crate) struct Chunk {
     pub(super) end: usize,
     /// The number of the file that it is of, in the order of the input; 0 for a stream.
     pub(crate) part: usize,
-    /// The bytes of the files before that one.
-    pub(super) part_start: u64,
+    /// The positions in the side that there are for its piece.
+    pub(super) positions: Range<u64>,
     /// The start of the piece in its file, as [`crate::input::pieces`] says; 0 where the file is read from its start.
     pub(super) piece_start: u64,
     /// The start of the first line in that piece, or else in the file or stream, in bytes.
@@ -57,10 +59,16 @@ impl Chunk {
         self.offset == 0 && self.piece_start == 0
     }
 
-    /// Returns the start of the first line in the side, in bytes: in all its files, one after the other. Positions of
-    /// the chunks of a reading are in the order of its lines.
+    /// Returns the position of the first line in the side. Positions of the chunks of a reading are in the order of its
+    /// lines; each byte has one.
     pub(crate) fn position(&self) -> u64 {
-        self.part_start + self.offset
+        self.positions.start.saturating_add(self.offset)
+    }
+
+    /// Returns true if there are positions for all of its bytes: what is decoded may have more than anybody thought.
+    pub(crate) fn has_positions(&self) -> bool {
+        let end = self.position().saturating_add(self.bytes().len() as u64);
+        end <= self.positions.end
     }
 
     /// Finds the start of a line of this chunk, for messages.
@@ -101,7 +109,7 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// Returns the start of its first line in the side, as [`Chunk::position`]; 0 if it has none.
+    /// Returns the position of its first line in the side, as [`Chunk::position`]; 0 if it has none.
     pub(crate) fn position(&self) -> u64 {
         let pooled = match &self.pooled {
             Pooled::Lines(chunk) => Some(chunk),

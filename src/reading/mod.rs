@@ -194,12 +194,9 @@ fn readers<'a>(
     parts: &'a Parts,
     rules: ReadingRules<'a>,
 ) -> Result<Vec<ByteReader<'a>>> {
-    // Ordinals count the bytes before a line, of all files.
-    let lanes = match input.first_ordinal() {
-        Some(_) => 1,
-        None => rules.lanes,
-    };
-    let cuts = if lanes == 1 {
+    let lanes = rules.lanes;
+    // A line has the same ordinal in every reading, however many lanes that has.
+    let cuts = if lanes == 1 && input.first_ordinal().is_none() {
         Cuts::None
     } else if rules.chunks.format.quoted.is_some() {
         Cuts::Rows

@@ -95,7 +95,7 @@ impl RangeReader<'_> {
             start,
             end,
             part: self.part,
-            part_start: self.parts.all()[self.part].start,
+            positions: self.parts.positions(self.part, 0, None),
             piece_start: 0,
             offset,
             is_pooled,

@@ -244,13 +244,13 @@ impl<'a> StreamChunks<'a> {
     fn chunk(&mut self, buffer: Buffer, end: usize, is_pooled: bool) -> Chunk {
         let offset = self.offset;
         self.offset += end as u64;
-        let (piece, part_start) = (self.reader.piece(), self.reader.part_start());
+        let piece = self.reader.piece();
         Chunk {
             buffer,
             start: 0,
             end,
             part: piece.part,
-            part_start,
+            positions: self.reader.positions(),
             piece_start: piece.start,
             offset,
             is_pooled,

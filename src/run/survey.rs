@@ -108,7 +108,8 @@ pub(super) fn job_of_shapes(
         any_lines: None,
         always_spill: options.always_spill,
         compressions: options.compressions.clone(),
-        can_read_again: options.line_format().quoted.is_none(),
+        lines_go_on: options.line_format().quoted.is_some(),
+        can_read_again: true,
         set_estimate: SetEstimate::Trust,
     }
 }
@@ -237,6 +238,7 @@ fn job_of(inputs: &[Input], samples: &[Option<Sample>], resident: u64, options: 
     let shapes = inputs.iter().zip(samples).map(shape).collect();
     Job {
         sides: sides_of(inputs),
+        can_read_again: inputs.iter().all(|input| input.null_rows().is_none()),
         ..job_of_shapes(shapes, longest.unwrap_or(0), resident, options)
     }
 }

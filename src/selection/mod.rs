@@ -343,6 +343,16 @@ impl Selection {
         }
     }
 
+    /// Returns what finds the keys of the same records, each once and where its record is; `None` where more than one
+    /// record of a key may be written, or lines are no records.
+    pub(crate) fn of_keys(self) -> Option<Self> {
+        let is_of_records = self.records && self.occurrences == Occurrences::Once;
+        is_of_records.then_some(Self {
+            records: false,
+            ..self
+        })
+    }
+
     /// Returns true if the occurrences of all sides are counted.
     fn is_counted(&self) -> bool {
         let is_counted = matches!(

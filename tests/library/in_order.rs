@@ -1,12 +1,10 @@
 //! Answers in the order of the input: those that a last reading of the inputs writes are those that a sort gives.
 
 use std::fs::File;
-use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use data_gen::Compression;
 use outset::{
     BadRecords, Dialect, Files, Keys, Label, Options, Order, Reader, Selection, Source, Stats,
     Strategy, Syntax, select,
@@ -58,7 +56,8 @@ fn has_phase(stats: &Stats, name: &str) -> bool {
         .any(|phase| phase.name.starts_with(name))
 }
 
-/// Three files, with repeats, long lines, short ones, no end, and what is in several at different places.
+/// Three files, with repeats, long lines, short ones, no end, and what is in several at different places; an empty one;
+/// and these four again, compressed in different formats, some of which are decoded in pieces.
 fn files(sandbox: &Sandbox) -> Vec<PathBuf> {
     let text = |count: usize, step: usize, offset: usize| -> Vec<u8> {
         let line = |i: usize| {
@@ -75,7 +74,17 @@ fn files(sandbox: &Sandbox) -> Vec<PathBuf> {
     // Longer than any chunk, and empty lines.
     a.splice(0..0, [&b"y".repeat(1_300_000)[..], b"\n\n\n"].concat());
     c.extend([b"\n".repeat(100_000), b"y".repeat(1_300_000)].concat());
-    sandbox.files(&[a, b, c, vec![]])
+    let mut texts = vec![a, b, c, vec![]];
+    let formats = [
+        Compression::Bgzf,
+        Compression::Zstd,
+        Compression::Pzstd,
+        Compression::Gzip,
+    ];
+    for (number, format) in formats.into_iter().enumerate() {
+        texts.push(format.compress(&texts[number]).unwrap());
+    }
+    sandbox.files(&texts)
 }
 
 fn selections() -> [Selection; 5] {
@@ -115,6 +124,9 @@ fn read_once_more(is_wanted: fn(usize, usize, usize) -> bool) {
         vec![one(2), one(0), one(1)],
         vec![one(1), one(0), one(0)],
         vec![many(&[3, 0, 3, 2, 3]), one(1)],
+        vec![one(4), one(1)],
+        vec![one(5), one(6), one(6)],
+        vec![many(&[7, 4, 3, 2, 5]), one(6)],
     ];
     let (mut read_again, mut runs) = (0, 0);
     for (number, sides) in sides.iter().enumerate() {
@@ -187,19 +199,17 @@ fn l10_repeats_of_the_first_file_come_in_its_order() {
 }
 
 #[test]
-fn l10_what_cannot_be_read_by_position_is_sorted() {
+fn l10_what_cannot_be_read_twice_is_sorted() {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let text = b"b\na\nb\n";
-    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-    packed.write_all(text).unwrap();
-    let paths = sandbox.files(&[text.to_vec(), b"c\na\n".to_vec(), packed.finish().unwrap()]);
+    let packed = Compression::Gzip.compress(text).unwrap();
+    let paths = sandbox.files(&[text.to_vec(), b"c\na\n".to_vec(), packed]);
     let plain = Options {
         always_spill: true,
         strategy: Some(Strategy::Partition),
         ..roomy(&sandbox)
     };
-    // Where the lines of a chunk begin depends on its size, if they go on between quotes.
     let quoted = Options {
         keys: Some(Keys {
             syntax: Syntax::Csv(Dialect::new(b',')),
@@ -213,14 +223,93 @@ fn l10_what_cannot_be_read_by_position_is_sorted() {
     let of_file = |index: usize| Source::from(&paths[index]);
     for (first, options, is_read) in [
         (stream, &plain, false),
-        (of_file(2), &plain, false),
-        (of_file(0), &quoted, false),
+        (of_file(2), &plain, true),
+        (of_file(0), &quoted, true),
+        (of_file(2), &quoted, true),
         (of_file(0), &plain, true),
     ] {
         let (found, stats) = lines(&[first, of_file(1)], selection, options);
         assert_eq!(found, [b"b", b"a", b"c"]);
         assert_eq!(has_phase(&stats, "order"), !is_read);
         assert_eq!(has_phase(&stats, "write "), is_read);
+    }
+}
+
+/// The records of a file: an identifier, a key that comes again and again, and a text that is longer than both, which
+/// may go on in the next line.
+fn records(syntax: Syntax, numbers: std::ops::Range<u32>) -> Vec<u8> {
+    let record = |number: u32| {
+        let key = number * 7919 % 3000;
+        let text = "a long text ".repeat(1 + number as usize * 31 % 40);
+        match syntax {
+            Syntax::JsonLines => {
+                format!("{{\"id\": {number}, \"text\": \"{text}\", \"key\": \"k\\u0041{key}\"}}\n")
+            }
+            _ if number.is_multiple_of(3) => format!("{number},\"{text}\n{text}\",\"kA{key}\"\r\n"),
+            _ => format!("{number},{text},kA{key}\n"),
+        }
+    };
+    let records: String = numbers.map(record).collect();
+    let header = match syntax {
+        Syntax::JsonLines => "",
+        _ => "id,text,key\n",
+    };
+    [header, &records].concat().into_bytes()
+}
+
+#[test]
+fn l10_of_records_that_are_written_again_only_keys_are_spilled() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    let mut turn = 0..;
+    for syntax in [Syntax::JsonLines, Syntax::Csv(Dialect::new(b','))] {
+        let texts = [records(syntax, 0..1500), records(syntax, 1000..9000)];
+        let packed = Compression::Pzstd.compress(&texts[1]).unwrap();
+        let paths = sandbox.files(&[texts[0].clone(), packed]);
+        let side = |index: usize| Source::from(&paths[index]);
+        let both = Source::from(Files::new("both", paths.clone()));
+        let unions = Selection::union();
+        for (sides, selection) in [
+            (vec![both.clone()], unions),
+            (vec![both], unions.keeping_last()),
+            (vec![side(1), side(0)], unions.keeping_last()),
+            (vec![side(1), side(0)], Selection::difference()),
+            (vec![side(0), side(1)], Selection::intersection()),
+            (
+                vec![side(1), side(0)],
+                Selection::difference().with_repeats(),
+            ),
+        ] {
+            let turn: usize = turn.next().unwrap();
+            let strategies = [Strategy::Partition, Strategy::Sieve];
+            let options = Options {
+                keys: Some(Keys {
+                    syntax,
+                    fields: vec!["key".parse().unwrap()],
+                    has_header: syntax != Syntax::JsonLines,
+                    ..Keys::default()
+                }),
+                strategy: Some(strategies[turn % 2]),
+                threads: Some(1 + turn % 2 * 2),
+                always_spill: true,
+                ..roomy(&sandbox)
+            };
+            let selection = selection.of_records().ordered(Order::Input);
+            let (found, stats) = lines_as_they_are(&sides, selection, &options);
+            // A record with a label is sorted.
+            let labelled = selection.labelled(Label::SideCount);
+            let (expected, sorted) = lines_as_they_are(&sides, labelled, &options);
+            // "1" and a tab, or a comma.
+            let expected: Vec<Vec<u8>> = expected.iter().map(|line| line[2..].to_vec()).collect();
+            let what = format!("{syntax:?}: {selection:?} by {:?}", options.strategy);
+            assert!(found == expected, "{what}");
+            assert!(found.len() > 900 && has_phase(&sorted, "order"), "{what}");
+            assert!(has_phase(&stats, "write "), "{what}");
+            let spilled = |stats: &Stats| stats.temp.peak_bytes;
+            // Of each key one record is written.
+            let is_once = selection != selection.with_repeats();
+            assert!(!is_once || spilled(&stats) * 4 < spilled(&sorted), "{what}");
+        }
     }
 }
 

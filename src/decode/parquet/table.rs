@@ -188,6 +188,11 @@ impl Table {
         (end < self.groups.len() as u64).then_some(end)
     }
 
+    /// Counts its row groups.
+    pub(crate) fn row_groups(&self) -> u64 {
+        self.groups.len() as u64
+    }
+
     /// Counts its pieces.
     fn pieces(&self) -> u64 {
         let ends = std::iter::successors(self.piece_end(0), |&start| self.piece_end(start));

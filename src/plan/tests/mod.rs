@@ -41,6 +41,7 @@ pub(super) fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
         any_lines: None,
         always_spill: false,
         compressions: Vec::new(),
+        lines_go_on: false,
         can_read_again: true,
         set_estimate: SetEstimate::Trust,
     }
