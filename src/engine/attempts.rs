@@ -61,6 +61,7 @@ impl<'a> Engine<'a> {
         if self.out.is_divided() {
             self.check_division(&inputs, job.sides.len())?;
         }
+        self.check_row_numbers(&inputs)?;
         let mut spool_phases = Vec::new();
         let is_unknown =
             self.filters.stored.is_none() && inputs.iter().all(|input| !input.is_file());
@@ -181,14 +182,37 @@ impl<'a> Engine<'a> {
                     "copy it to a file first",
                 );
             };
-            if parts.tables().next().is_some() {
+            if parts.tables().next().is_some() && !self.options.numbers_rows() {
                 return refuse(
-                    format!("{name}: is Parquet, which `divides_by_file` cannot write"),
-                    "write its rows to one Parquet file",
+                    format!(
+                        "{name}: is Parquet, of which `divides_by_file` writes row numbers alone"
+                    ),
+                    "ask for them with `row_numbers`",
                 );
             }
         }
         Ok(())
+    }
+
+    /// Checks that row numbers, where these are the answer, tell rows: they are of one file, or the sink is told which.
+    ///
+    /// # Errors
+    /// [`Error::Usage`].
+    fn check_row_numbers(&self, inputs: &[Input]) -> Result<()> {
+        let most = if self.out.is_divided() { usize::MAX } else { 1 };
+        let first = inputs.iter().find(|input| input.sides().contains(&1));
+        match first {
+            Some(first) if self.options.numbers_rows() && !(1..=most).contains(&first.tables()) => {
+                Err(Error::usage(
+                    format!(
+                        "{}: the first input must be a single Parquet file for `row_numbers`",
+                        first.name().display()
+                    ),
+                    "leave out `row_numbers`, or put a Parquet file first",
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Samples the inputs.

@@ -11,7 +11,7 @@ use crate::decode::request::Opening;
 use crate::error::{Error, Result};
 use crate::input::beginning::explained;
 use crate::input::front::{Front, FrontRules, front_of_part};
-use crate::input::parts::Parts;
+use crate::input::parts::{Part, Parts};
 use crate::lines::LineFormat;
 use crate::notice::Foreign;
 use crate::record::{
@@ -95,7 +95,21 @@ impl Keying {
             };
             keying.add_text(keys, number, front, parts.name(part))?;
         }
+        keying.settle_empty(parts);
         Ok(Some(keying))
+    }
+
+    /// Gives files without bytes, such as the marks that some writers of data sets leave, the columns of the others.
+    fn settle_empty(&mut self, parts: &Parts) {
+        let is_empty = |part: &Part| part.state.size == 0;
+        let Some(first) = parts.all().iter().position(|part| !is_empty(part)) else {
+            return;
+        };
+        for (part, about) in parts.all().iter().enumerate() {
+            if is_empty(about) {
+                self.columns[part] = Arc::clone(&self.columns[first]);
+            }
+        }
     }
 
     /// Lets `read_front` read the header of a stream that messages call `name`, so that its first record comes next. It

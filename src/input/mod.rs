@@ -46,7 +46,7 @@ use crate::input::access::Access;
 use crate::input::byte_reader::{ByteReader, Streams};
 use crate::input::findings::Findings;
 use crate::input::keying::{Keying, RecordRules};
-use crate::input::parts::Parts;
+use crate::input::parts::{Part, Parts};
 use crate::memory::budget::MemoryBudget;
 use crate::record::Columns;
 use crate::sys::file_id::FileId;
@@ -345,10 +345,15 @@ impl Input {
         of_parts.or(commands.filter(|&count| count > 1))
     }
 
-    /// Returns true if it is one Parquet file.
-    pub(crate) fn is_table(&self) -> bool {
+    /// Counts its files if all that are not empty are Parquet files; 0 if one is not.
+    pub(crate) fn tables(&self) -> usize {
         let all = self.parts().map_or(&[][..], Parts::all);
-        matches!(all, [only] if only.format.table().is_some())
+        let is_table = |part: &Part| part.format.table().is_some() || part.state.size == 0;
+        if self.null_rows().is_some() && all.iter().all(is_table) {
+            all.len()
+        } else {
+            0
+        }
     }
 
     /// Returns true if one of its files is the one at `path`.

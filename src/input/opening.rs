@@ -218,17 +218,7 @@ fn check_tables(inputs: &[Input], keys: &Keys) -> Result<()> {
             "add `Syntax::Csv`, `Syntax::Delimited(b'\\t')`, `Syntax::JsonLines` or `delimiter`, or give a Parquet file (not through a pipe)",
         ));
     }
-    let first = inputs.iter().find(|input| input.sides().contains(&1));
-    match first {
-        Some(first) if keys.row_numbers && !first.is_table() => Err(Error::usage(
-            format!(
-                "{}: the first input must be a single Parquet file for `row_numbers`",
-                first.name().display()
-            ),
-            "leave out `row_numbers`, or put a Parquet file first",
-        )),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 /// Returns the fields of the input with this number, if it has its own.

@@ -145,6 +145,16 @@ impl OutputDirectory {
         )
     }
 
+    /// Begins the file that lines or bytes go to from now on, for the one at `path`: [`Sink::file`] for a caller that
+    /// writes by itself.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub fn begin_file(&mut self, path: &Path) -> Result<()> {
+        let begun = self.file(path);
+        begun.map_err(|error| output_error(&self.target(), "cannot write", error))
+    }
+
     /// Puts the directory in place. Waits for the disk.
     ///
     /// # Errors

@@ -110,7 +110,8 @@ pub struct Keys {
     pub bad_records: BadRecords,
     /// The byte that begins a line which is no record, but a comment. Such lines are passed over and counted.
     pub comment: Option<u8>,
-    /// True if the records of the first input, a Parquet file, are the numbers of its rows, from 0.
+    /// True if the records of the first input are the numbers of its rows, from 0: it is a Parquet file, or several
+    /// where the sink is told which file a line is of.
     pub row_numbers: bool,
 }
 

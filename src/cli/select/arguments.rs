@@ -408,7 +408,8 @@ pub(crate) struct SetArguments {
     /// that file that are in the result, in their order, and compressed as the name says (see --compress). If files
     /// have headers, each file begins with that of the first. Names are kept below the deepest directory that contains
     /// every FILE and PATH whose lines are written: only those of the first side for diff, and for an intersect of
-    /// lines that every side has. A file of which no line is left is there, too, without lines.
+    /// lines that every side has. A file of which no line is left is there, too, without lines. For a Parquet file
+    /// there is one with its rows that stay, where all are of one side.
     ///
     /// DIR must not exist, or be empty. It appears when everything in it is on the disk, or not at all. Inputs are
     /// never changed: there is no way to deduplicate in place, because a run that fails half-way would have lost lines.

@@ -1,6 +1,8 @@
 //! `outset intersect`, `diff`, `union` and `symdiff`: opens the outputs, runs, puts them in place, reports.
 
 mod arguments;
+#[cfg(feature = "parquet")]
+mod row_numbers;
 #[cfg_attr(not(feature = "parquet"), path = "no_rows.rs")]
 mod rows;
 
@@ -74,7 +76,11 @@ fn find(
     let terminator = options.format.terminator;
     if let Some(directory) = outputs.directory().take() {
         let directory = directory.terminated_by(terminator);
-        let (stats, directory) = divided(request, sources, options, outputs, directory)?;
+        let (stats, directory) = if rows::is_of_tables(sources) {
+            rows::find_rows_of_files(request, sources, options, directory)?
+        } else {
+            divided(request, sources, options, outputs, directory)?
+        };
         *outputs.directory() = Some(directory);
         return Ok(stats);
     }

@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the refusal. *Invariants:* lines are not written to a file whose name says that it is Parquet. *Cost:* none.
 
-use outset::{Error, Options, Result, Source, Stats};
+use outset::{Error, Options, OutputDirectory, Result, Source, Stats};
 
 use super::SelectRequest;
 use crate::cli::outputs::ResultFile;
@@ -20,5 +20,26 @@ pub(super) fn find_rows(
     Err(Error::usage(
         format!("{}: this build cannot write Parquet", result.name()),
         "build outset with the feature parquet, or give the output another name",
+    ))
+}
+
+/// Returns false: what might be a Parquet file is refused when it is opened.
+pub(super) fn is_of_tables(_sources: &[Source]) -> bool {
+    false
+}
+
+/// Refuses everything.
+///
+/// # Errors
+/// [`Error::Usage`], always.
+pub(super) fn find_rows_of_files(
+    _request: SelectRequest<'_>,
+    _sources: &[Source],
+    _options: &Options,
+    _directory: OutputDirectory,
+) -> Result<(Stats, OutputDirectory)> {
+    Err(Error::usage(
+        "--out-dir: this build cannot write Parquet",
+        "build outset with the feature parquet",
     ))
 }

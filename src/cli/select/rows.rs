@@ -1,12 +1,13 @@
-//! A result that is a Parquet file: rows of the first input.
+//! A result of Parquet files: rows of the first input, in one file, or in a file for each of its files.
 //!
 //! *Owns:* finding the numbers of the rows, which are kept on temporary disk ([`Numbers`]), and then having the rows
-//! copied, as one more phase. *Invariants:* the file has the selected rows in their order, or the command fails.
-//! *Cost:* a byte or two of temporary disk for each row; see [`RowCopy`] for the rest.
+//! copied, as one more phase. *Invariants:* a file has the selected rows in their order, or the command fails.
+//! *Cost:* that of [`Numbers`]; see [`RowCopy`] for the rest.
 
 use std::cell::Cell;
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,18 +15,20 @@ use std::time::Instant;
 use outset::plan::{Plan, PlannedPhase};
 use outset::stats::PhaseStats;
 use outset::{
-    Error, Notice, Observer, Options, Order, Result, RowCopy, Sink, Source, Stats, machine, select,
+    Error, Notice, Observer, Options, Order, OutputDirectory, Result, RowCopy, Sink, Source, Stats,
+    machine, select,
 };
 
 use super::SelectRequest;
+use super::row_numbers::Numbers;
 use crate::cli::outputs::ResultFile;
 
 /// The name of the phase of copying.
 const COPY: &str = "copy";
 /// Its position among the phases: after all steps of the plan.
 const COPY_STEP: usize = usize::MAX;
-/// Bytes of the numbers that are gathered before they are written.
-const BUFFER_BYTES: usize = 64 << 10;
+/// The bytes that a Parquet file begins with.
+const SIGNATURE: &[u8; 4] = b"PAR1";
 
 /// Finds the rows of the first of `sources`, and writes them to `result`.
 ///
@@ -38,58 +41,191 @@ pub(super) fn find_rows(
     result: &ResultFile,
 ) -> Result<Stats> {
     let Some(Source::Path(first)) = sources.first() else {
-        return usage(
-            result,
-            "a Parquet output needs a single Parquet file as the first input",
+        return Err(Error::usage(
+            format!(
+                "{}: a Parquet output needs a single Parquet file as the first input",
+                result.name()
+            ),
             "put a Parquet file first, or give the output another name",
-        );
+        ));
     };
-    let mut options = options.clone();
-    let memory_bytes = options
-        .memory_bytes
-        .unwrap_or_else(machine::default_memory_bytes);
-    let copy = RowCopy::open(first, memory_bytes)?;
-    match &mut options.keys {
-        Some(keys) => keys.row_numbers = true,
-        None => {
-            let what = "--key COLUMN is needed to write a Parquet file";
-            return usage(result, what, "add it");
+    let copy = RowCopy::open(first, memory_bytes(options))?;
+    check(request, options, result.name())?;
+    if !request.selection.can_repeat() {
+        return Err(Error::usage(
+            format!(
+                "{}: a Parquet output gets rows of the first input, but this command also writes rows that are not in it",
+                result.name()
+            ),
+            "use diff, or intersect without --at-least, --at-most, --exactly and --only, or give the output another name",
+        ));
+    }
+    let bytes = std::fs::metadata(first).map_or(0, |metadata| metadata.len());
+    let options = numbering_rows(options, bytes);
+    let selection = request.selection.ordered(Order::Input);
+    let mut numbers = Numbers::new(&options, false)?;
+    let selected = select(sources, selection, &options, &mut numbers);
+    let mut stats = selected.map_err(|error| numbers.unwritable(error))?;
+    let name = first.display().to_string();
+    let phase = CopyPhase::begin(&name, copy.bytes_of(stats.output.lines), &options);
+    let target = (result.writer()?, result.name());
+    let advance = |bytes, rows| phase.advance(bytes, rows);
+    let watch = (&options.interrupt, &advance as _);
+    let mut numbers = numbers.read()?;
+    let mut rows = numbers.of_file(u64::MAX);
+    let copied = copy.copy(&mut rows, target, memory_bytes(&options), watch)?;
+    result.flush(copied.target)?;
+    stats.output.bytes = copied.bytes;
+    stats.memory.peak_rss_bytes = copied.peak_rss_bytes;
+    phase.end_in(&mut stats);
+    Ok(stats)
+}
+
+/// Returns true if the first of `sources` is of Parquet files, as the first of these that is not empty shows.
+pub(super) fn is_of_tables(sources: &[Source]) -> bool {
+    let begins = |path: &PathBuf| -> io::Result<[u8; 4]> {
+        let mut front = [0; 4];
+        File::open(path)?.read_exact(&mut front)?;
+        Ok(front)
+    };
+    let fronts = |paths: &[PathBuf]| paths.iter().find_map(|path| begins(path).ok());
+    let front = match sources.first() {
+        Some(Source::Path(path)) if path.is_file() => begins(path).ok(),
+        Some(Source::Files(side)) => fronts(side.paths()),
+        _ => None,
+    };
+    front.as_ref() == Some(SIGNATURE)
+}
+
+/// Finds the rows of the files of the first of `sources`, and writes those of each to a file in `directory`.
+///
+/// # Errors
+/// [`Error::Usage`] where the result cannot be rows of these files; those of the search, and of copying.
+pub(super) fn find_rows_of_files(
+    request: SelectRequest<'_>,
+    sources: &[Source],
+    options: &Options,
+    mut directory: OutputDirectory,
+) -> Result<(Stats, OutputDirectory)> {
+    check(request, options, "--out-dir")?;
+    if sources.len() > 1 && !request.selection.can_repeat() {
+        return Err(Error::usage(
+            "--out-dir: this command writes rows of several sides, but Parquet files can be written of one",
+            "give all files to one --side, or use diff or intersect",
+        ));
+    }
+    let before = match &sources[0] {
+        Source::Files(side) => side.paths().iter().map(|path| looked_at(path)).collect(),
+        Source::Path(path) => vec![looked_at(path)],
+        _ => Vec::new(),
+    };
+    let bytes = before.iter().flatten().map(Metadata::len).sum();
+    let options = numbering_rows(options, bytes);
+    let mut numbers = Numbers::new(&options, true)?;
+    let selected = select(sources, request.selection, &options, &mut numbers);
+    let mut stats = selected.map_err(|error| numbers.unwritable(error))?;
+    let files = numbers.take_files();
+    let phase = CopyPhase::begin(&stats.inputs[0].label.clone(), bytes, &options);
+    let advance = |_, rows| phase.advance(0, rows);
+    let watch = (&options.interrupt, &advance as _);
+    let mut numbers = numbers.read()?;
+    stats.output.bytes = 0;
+    for ((path, rows), before) in files.into_iter().zip(before) {
+        directory.begin_file(&path)?;
+        let now = looked_at(&path);
+        if now.as_ref().map(state) != before.as_ref().map(state) {
+            return Err(Error::InputChanged {
+                path,
+                what: "it was written to after its rows were found".into(),
+            });
         }
+        let bytes = now.map_or(0, |metadata| metadata.len());
+        if bytes > 0 {
+            let copy = RowCopy::open(&path, memory_bytes(&options))?;
+            let name = directory.target();
+            let target = (Inside(&mut directory), name.as_str());
+            let mut rows = numbers.of_file(rows);
+            let copied = copy.copy(&mut rows, target, memory_bytes(&options), watch)?;
+            stats.output.bytes += copied.bytes;
+            stats.memory.peak_rss_bytes = copied.peak_rss_bytes;
+        }
+        phase.advance(bytes, 0);
+    }
+    phase.end_in(&mut stats);
+    Ok((stats, directory))
+}
+
+/// The file of a directory that is open, as something that bytes are written to.
+struct Inside<'a>(&'a mut OutputDirectory);
+
+impl Write for Inside<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.block(bytes, &[]).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Looks at a file; `None` where that fails, as it does again when the file is read.
+fn looked_at(path: &Path) -> Option<Metadata> {
+    std::fs::metadata(path).ok()
+}
+
+/// Returns what of a file differs once it was changed.
+fn state(metadata: &Metadata) -> (u64, u64, u64, i64, i64) {
+    let id = (metadata.dev(), metadata.ino());
+    let written = (metadata.mtime(), metadata.mtime_nsec());
+    (id.0, id.1, metadata.len(), written.0, written.1)
+}
+
+/// Returns the memory limit of the process, in bytes.
+fn memory_bytes(options: &Options) -> u64 {
+    let given = options.memory_bytes;
+    given.unwrap_or_else(machine::default_memory_bytes)
+}
+
+/// Checks that a result of Parquet files, which messages call `name`, gets whole rows.
+///
+/// # Errors
+/// [`Error::Usage`].
+fn check(request: SelectRequest<'_>, options: &Options, name: &str) -> Result<()> {
+    let usage = |what: &str, advice| Err(Error::usage(format!("{name}: {what}"), advice));
+    if options.keys.is_none() {
+        return usage("--key COLUMN is needed to write a Parquet file", "add it");
     }
     if !request.writes_plain_records() {
         return usage(
-            result,
             "a Parquet output gets whole rows, in the order of the file",
             "leave out --which, --count-files, --count, --keys-only, --top, --order sorted and --order count",
         );
     }
-    if !request.selection.can_repeat() {
+    if request.duplicates.is_some() {
         return usage(
-            result,
-            "a Parquet output gets rows of the first input, but this command also writes rows that are not in it",
-            "use diff, or intersect without --at-least, --at-most, --exactly and --only, or give the output another name",
+            "rows that are dropped cannot be written beside Parquet files",
+            "leave out -D",
         );
     }
-    let bytes = std::fs::metadata(first).map_or(0, |metadata| metadata.len());
+    if request.set.compress.asked().is_some() {
+        return usage(
+            "Parquet files keep the compression of their columns",
+            "leave out --compress",
+        );
+    }
+    Ok(())
+}
+
+/// Returns the options of the search for row numbers, after which `bytes` are copied.
+fn numbering_rows(options: &Options, bytes: u64) -> Options {
+    let mut options = options.clone();
+    if let Some(keys) = &mut options.keys {
+        keys.row_numbers = true;
+    }
     options.observer = options
         .observer
         .map(|observer| -> Arc<dyn Observer> { Arc::new(ExpectingCopy(observer, bytes)) });
-    let selection = request.selection.ordered(Order::Input);
-    let mut numbers = Numbers::new(&options)?;
-    let selected = select(sources, selection, &options, &mut numbers);
-    let mut stats = selected.map_err(|error| numbers.unwritable(error))?;
-    let phase = CopyPhase::begin(first, copy.bytes_of(stats.output.lines), &options);
-    let target = (result.writer()?, result.name());
-    let advance = |bytes, rows| phase.advance(bytes, rows);
-    let watch = (&options.interrupt, &advance as _);
-    let copied = copy.copy(&mut numbers.read()?, target, memory_bytes, watch)?;
-    result.flush(copied.target)?;
-    stats.output.bytes = copied.bytes;
-    stats.memory.peak_rss_bytes = copied.peak_rss_bytes;
-    let phase = phase.end();
-    stats.seconds += phase.seconds;
-    stats.phases.push(phase);
-    Ok(stats)
+    options
 }
 
 /// The phase in which rows are copied. One that fails does not end.
@@ -102,8 +238,8 @@ struct CopyPhase<'a> {
 }
 
 impl<'a> CopyPhase<'a> {
-    fn begin(first: &Path, bytes: u64, options: &'a Options) -> Self {
-        let name = format!("{COPY} {}", first.display());
+    fn begin(copied: &str, bytes: u64, options: &'a Options) -> Self {
+        let name = format!("{COPY} {copied}");
         let observer = options.observer.as_ref();
         if let Some(observer) = observer {
             observer.phase_started(&name, Some(COPY_STEP), Some(bytes));
@@ -125,7 +261,8 @@ impl<'a> CopyPhase<'a> {
         }
     }
 
-    fn end(self) -> PhaseStats {
+    /// Ends it, and adds it to the phases of a run.
+    fn end_in(self, stats: &mut Stats) {
         let mut phase = PhaseStats::default();
         phase.name = self.name;
         phase.seconds = self.began.elapsed().as_secs_f64();
@@ -134,7 +271,8 @@ impl<'a> CopyPhase<'a> {
         if let Some(observer) = self.observer {
             observer.phase_finished(&phase);
         }
-        phase
+        stats.seconds += phase.seconds;
+        stats.phases.push(phase);
     }
 }
 
@@ -174,122 +312,5 @@ impl Observer for ExpectingCopy {
 
     fn phase_finished(&self, phase: &PhaseStats) {
         self.0.phase_finished(phase);
-    }
-}
-
-fn usage(result: &ResultFile, what: &str, advice: &str) -> Result<Stats> {
-    Err(Error::usage(format!("{}: {what}", result.name()), advice))
-}
-
-/// The numbers of the rows on temporary disk: each as the difference to the one before it, in groups of seven bits.
-struct Numbers {
-    file: BufWriter<File>,
-    /// The directory of the file, for messages.
-    directory: PathBuf,
-    last: u64,
-    bytes: u64,
-    /// The most bytes that there may be.
-    most: u64,
-}
-
-impl Numbers {
-    fn new(options: &Options) -> Result<Self> {
-        let directory = options
-            .temp_dirs
-            .first()
-            .cloned()
-            .unwrap_or_else(std::env::temp_dir);
-        let file = tempfile::tempfile_in(&directory);
-        let file = file.map_err(|error| unusable(&directory, error))?;
-        Ok(Self {
-            file: BufWriter::with_capacity(BUFFER_BYTES, file),
-            directory,
-            last: 0,
-            bytes: 0,
-            most: options.max_temp_bytes.unwrap_or(u64::MAX),
-        })
-    }
-
-    /// Makes the error of a failed run whose result was to be these numbers: a result that could not be written is a
-    /// temporary file here.
-    fn unwritable(&self, error: Error) -> Error {
-        match error {
-            Error::Output { .. } if self.bytes > self.most => Error::TempLimit {
-                path: self.directory.clone(),
-                needed_bytes: self.bytes,
-                limit_bytes: self.most,
-                reason: "allowed by --max-temp",
-                advice: "raise --max-temp, which the numbers of the rows exceed",
-            },
-            Error::Output { source, .. } => unusable(&self.directory, source),
-            other => other,
-        }
-    }
-
-    /// Yields the numbers, from the first on.
-    fn read(mut self) -> Result<impl Iterator<Item = Result<u64>>> {
-        let rewound = self
-            .file
-            .flush()
-            .and_then(|()| self.file.seek(SeekFrom::Start(0)));
-        rewound.map_err(|error| unusable(&self.directory, error))?;
-        let file = self
-            .file
-            .into_inner()
-            .map_err(|error| unusable(&self.directory, error.into_error()))?;
-        let mut file = BufReader::with_capacity(BUFFER_BYTES, file).bytes();
-        let (mut last, directory) = (0, self.directory);
-        Ok(std::iter::from_fn(move || {
-            let (mut more, mut shift) = (0, 0);
-            loop {
-                match file.next()? {
-                    Ok(byte) => {
-                        more |= u64::from(byte & 0x7f) << shift;
-                        shift += 7;
-                        if byte < 0x80 {
-                            last += more;
-                            return Some(Ok(last));
-                        }
-                    }
-                    Err(error) => return Some(Err(unusable(&directory, error))),
-                }
-            }
-        }))
-    }
-}
-
-impl Sink for Numbers {
-    fn line(&mut self, line: &[u8]) -> io::Result<()> {
-        let number = std::str::from_utf8(line)
-            .ok()
-            .and_then(|line| line.parse::<u64>().ok());
-        let more = number.and_then(|number| number.checked_sub(self.last));
-        let mut more = more.ok_or_else(|| io::Error::other("a row came out of order"))?;
-        self.last += more;
-        let mut bytes = arrayvec::ArrayVec::<u8, 10>::new();
-        while more >= 0x80 {
-            bytes.push(more as u8 | 0x80);
-            more >>= 7;
-        }
-        bytes.push(more as u8);
-        self.bytes += bytes.len() as u64;
-        if self.bytes > self.most {
-            return Err(io::Error::other("more than --max-temp allows"));
-        }
-        self.file.write_all(&bytes)
-    }
-
-    fn target(&self) -> String {
-        format!("{}: a temporary file", self.directory.display())
-    }
-}
-
-/// Makes the error for a temporary file.
-fn unusable(directory: &Path, source: io::Error) -> Error {
-    Error::Temp {
-        path: directory.to_owned(),
-        what: "cannot use a temporary file",
-        source,
-        advice: "choose another directory with --temp-dir",
     }
 }

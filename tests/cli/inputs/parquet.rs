@@ -1,5 +1,6 @@
 //! Parquet files on the command line.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
@@ -140,16 +141,125 @@ fn b23_copying_rows_is_a_phase_with_its_bytes_rows_and_seconds() {
     assert!(outcome.stderr.contains("copy crawl.parquet: "), "{outcome}");
 }
 
+/// The rows of the file at `path`, as text.
+fn rows_of(path: &Path) -> Vec<String> {
+    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    let rows = reader.get_row_iter(None).unwrap();
+    rows.map(|row| row.unwrap().to_string()).collect()
+}
+
+fn row(id: i64, url: &str) -> String {
+    format!("{{id: {id}, page: {{url: \"{url}\"}}}}")
+}
+
+#[test]
+fn f12_each_parquet_file_gets_one_of_its_rows_that_stay() {
+    let sandbox = Sandbox::new();
+    // Three files and an empty one, in whose order keys come again: all those of the last have come before.
+    let url = |number: i64| format!("u{}", number * 7919 % 4000);
+    let numbers = [0..3000, 2000..5000, 0..0, 1000..1300];
+    let names = ["a/1.parquet", "a/2.parquet", "none.parquet", "z.parquet"];
+    for (numbers, name) in numbers.iter().zip(names) {
+        let path = sandbox.input("side").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let rows: Vec<_> = numbers.clone().map(|it| (it, Some(url(it)))).collect();
+        write(&path, &rows, 700);
+    }
+    for name in ["0.parquet", "void.parquet"] {
+        fs::write(sandbox.input("side").join(name), "").unwrap();
+    }
+    sandbox.write("other", "u0\nu3919\n");
+    let all = || {
+        let of_file = |(file, numbers): (usize, &std::ops::Range<i64>)| {
+            numbers.clone().map(move |number| (file, number))
+        };
+        numbers.iter().enumerate().flat_map(of_file)
+    };
+    for (command, more) in [
+        ("union", ""),
+        ("union --keep last", ""),
+        ("union --keep none --strategy partition -m 64M", ""),
+        ("diff --distinct", "--side other"),
+        ("diff", "--side other"),
+        ("intersect", "--side other"),
+    ] {
+        let mut occurrences: HashMap<String, Vec<(usize, i64)>> = HashMap::new();
+        for (file, number) in all() {
+            occurrences
+                .entry(url(number))
+                .or_default()
+                .push((file, number));
+        }
+        let stays = |place: (usize, i64)| {
+            let places = &occurrences[&url(place.1)];
+            let is_in_other = ["u0", "u3919"].contains(&&*url(place.1));
+            match command {
+                "union" => places.first() == Some(&place),
+                "union --keep last" => places.last() == Some(&place),
+                "diff --distinct" => !is_in_other && places.first() == Some(&place),
+                "diff" => !is_in_other,
+                "intersect" => is_in_other,
+                _ => places.len() == 1,
+            }
+        };
+        let directory = sandbox.output("clean");
+        let outcome = sandbox.run(&format!(
+            "{command} -k page.url --side side {more} --out-dir ../out/clean --stats ../out/stats"
+        ));
+        outcome.succeeds();
+        let mut written = 0;
+        for (file, name) in names.iter().enumerate() {
+            let expected: Vec<_> = all()
+                .filter(|&place| place.0 == file && stays(place))
+                .map(|(_, number)| row(number, &url(number)))
+                .collect();
+            written += expected.len();
+            let path = directory.join(name);
+            assert_eq!(rows_of(&path), expected, "{command}: {name}");
+            let bytes = fs::metadata(&path).unwrap().len();
+            assert!(bytes < 100_000, "{command}: it is compressed as before");
+        }
+        for name in ["0.parquet", "void.parquet"] {
+            assert_eq!(fs::read(directory.join(name)).unwrap(), b"");
+        }
+        let stats: Value =
+            serde_json::from_slice(&fs::read(sandbox.output("stats")).unwrap()).unwrap();
+        assert_eq!(stats["output"]["lines"], written, "{command}");
+        assert_eq!(
+            stats["phases"].as_array().unwrap().last().unwrap()["name"],
+            "copy side"
+        );
+        fs::remove_dir_all(directory).unwrap();
+    }
+    for (command, says) in [
+        (
+            "union --side side --side other -k page.url",
+            "give all files to one --side",
+        ),
+        ("union --side side", "--key COLUMN is needed"),
+        (
+            "union --side side -k page.url -D ../out/dropped",
+            "leave out -D",
+        ),
+        (
+            "union --side side -k page.url --compress zst",
+            "leave out --compress",
+        ),
+        (
+            "union --side side -k page.url --keys-only",
+            "leave out --which",
+        ),
+    ] {
+        let outcome = sandbox.run(&format!("{command} --out-dir ../out/clean"));
+        outcome.fails(2, &[says]);
+        assert!(!sandbox.output("clean").exists(), "{command}");
+    }
+}
+
 #[test]
 fn b23_an_output_with_the_name_of_a_parquet_file_gets_whole_rows() {
     let sandbox = crawl();
-    let rows = |name: &str| {
-        let file = File::open(sandbox.output(name)).unwrap();
-        let reader = SerializedFileReader::new(file).unwrap();
-        let rows = reader.get_row_iter(None).unwrap();
-        rows.map(|row| row.unwrap().to_string()).collect::<Vec<_>>()
-    };
-    let row = |id: u64, url: &str| format!("{{id: {id}, page: {{url: \"{url}\"}}}}");
+    let rows = |name: &str| rows_of(&sandbox.output(name));
     for (command, expected) in [
         (
             "intersect",

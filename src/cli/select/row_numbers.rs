@@ -1,0 +1,180 @@
+//! The numbers of the rows of a result, on temporary disk, until the rows are copied.
+//!
+//! *Owns:* [`Numbers`], the sink that gets them, and [`RowNumbers`], which gives them back. *Invariants:* the numbers
+//! of a file ascend. *Cost:* a byte or two of temporary disk for each row, and a path for each file.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Bytes, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use outset::{Error, Options, Result, Sink};
+
+/// Bytes of the numbers that are gathered before they are written.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// The numbers of rows: each as the difference to the one before it in its file, in groups of seven bits.
+pub(super) struct Numbers {
+    file: BufWriter<File>,
+    /// The directory of the file, for messages.
+    directory: PathBuf,
+    last: u64,
+    bytes: u64,
+    /// The most bytes that there may be.
+    most: u64,
+    /// The files that rows are of, and how many of each; `None` if all are of one file.
+    files: Option<Vec<(PathBuf, u64)>>,
+}
+
+/// The numbers, from the first on.
+pub(super) struct RowNumbers {
+    bytes: Bytes<BufReader<File>>,
+    directory: PathBuf,
+}
+
+impl Numbers {
+    /// Makes room for the rows of one file, or of many if `is_of_files`.
+    ///
+    /// # Errors
+    /// [`Error::Temp`].
+    pub(super) fn new(options: &Options, is_of_files: bool) -> Result<Self> {
+        let directory = options
+            .temp_dirs
+            .first()
+            .cloned()
+            .unwrap_or_else(std::env::temp_dir);
+        let file = tempfile::tempfile_in(&directory);
+        let file = file.map_err(|error| unusable(&directory, error))?;
+        Ok(Self {
+            file: BufWriter::with_capacity(BUFFER_BYTES, file),
+            directory,
+            last: 0,
+            bytes: 0,
+            most: options.max_temp_bytes.unwrap_or(u64::MAX),
+            files: is_of_files.then(Vec::new),
+        })
+    }
+
+    /// Takes the list of the files that rows are of, and how many of each.
+    pub(super) fn take_files(&mut self) -> Vec<(PathBuf, u64)> {
+        self.files.take().unwrap_or_default()
+    }
+
+    /// Makes the error of a failed run whose result was to be these numbers: a result that could not be written is a
+    /// temporary file here.
+    pub(super) fn unwritable(&self, error: Error) -> Error {
+        match error {
+            Error::Output { .. } if self.bytes > self.most => Error::TempLimit {
+                path: self.directory.clone(),
+                needed_bytes: self.bytes,
+                limit_bytes: self.most,
+                reason: "allowed by --max-temp",
+                advice: "raise --max-temp, which the numbers of the rows exceed",
+            },
+            Error::Output { source, .. } => unusable(&self.directory, source),
+            other => other,
+        }
+    }
+
+    /// Gives the numbers back.
+    ///
+    /// # Errors
+    /// [`Error::Temp`].
+    pub(super) fn read(mut self) -> Result<RowNumbers> {
+        let rewound = self
+            .file
+            .flush()
+            .and_then(|()| self.file.seek(SeekFrom::Start(0)));
+        rewound.map_err(|error| unusable(&self.directory, error))?;
+        let file = self
+            .file
+            .into_inner()
+            .map_err(|error| unusable(&self.directory, error.into_error()))?;
+        Ok(RowNumbers {
+            bytes: BufReader::with_capacity(BUFFER_BYTES, file).bytes(),
+            directory: self.directory,
+        })
+    }
+}
+
+impl RowNumbers {
+    /// Yields the numbers of the next `rows` rows, which are of one file; of fewer if there are no more.
+    pub(super) fn of_file(&mut self, rows: u64) -> impl Iterator<Item = Result<u64>> {
+        let (mut last, mut left) = (0, rows);
+        std::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            let more = self.next_difference()?;
+            Some(more.map(|more| {
+                last += more;
+                last
+            }))
+        })
+    }
+
+    /// Reads a difference; `None` at the end.
+    fn next_difference(&mut self) -> Option<Result<u64>> {
+        let (mut more, mut shift) = (0, 0);
+        loop {
+            match self.bytes.next()? {
+                Ok(byte) => {
+                    more |= u64::from(byte & 0x7f) << shift;
+                    shift += 7;
+                    if byte < 0x80 {
+                        return Some(Ok(more));
+                    }
+                }
+                Err(error) => return Some(Err(unusable(&self.directory, error))),
+            }
+        }
+    }
+}
+
+impl Sink for Numbers {
+    fn line(&mut self, line: &[u8]) -> io::Result<()> {
+        let number = std::str::from_utf8(line)
+            .ok()
+            .and_then(|line| line.parse::<u64>().ok());
+        let more = number.and_then(|number| number.checked_sub(self.last));
+        let mut more = more.ok_or_else(|| io::Error::other("a row came out of order"))?;
+        self.last += more;
+        let mut bytes = arrayvec::ArrayVec::<u8, 10>::new();
+        while more >= 0x80 {
+            bytes.push(more as u8 | 0x80);
+            more >>= 7;
+        }
+        bytes.push(more as u8);
+        self.bytes += bytes.len() as u64;
+        if self.bytes > self.most {
+            return Err(io::Error::other("more than --max-temp allows"));
+        }
+        if let Some((_, rows)) = self.files.as_mut().and_then(|files| files.last_mut()) {
+            *rows += 1;
+        }
+        self.file.write_all(&bytes)
+    }
+
+    fn file(&mut self, path: &Path) -> io::Result<()> {
+        self.last = 0;
+        if let Some(files) = &mut self.files {
+            files.push((path.to_owned(), 0));
+        }
+        Ok(())
+    }
+
+    fn divides_by_file(&self) -> bool {
+        self.files.is_some()
+    }
+
+    fn target(&self) -> String {
+        format!("{}: a temporary file", self.directory.display())
+    }
+}
+
+/// Makes the error for a temporary file.
+fn unusable(directory: &Path, source: io::Error) -> Error {
+    Error::Temp {
+        path: directory.to_owned(),
+        what: "cannot use a temporary file",
+        source,
+        advice: "choose another directory with --temp-dir",
+    }
+}
