@@ -358,3 +358,55 @@ fn not_a_part(path: &Path) -> Error {
         "copy it to a file, or give it as a side of its own",
     )
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use std::io::Write;
+
+    use flate2::write::GzEncoder;
+
+    use super::*;
+    use crate::interrupt::Interrupt;
+
+    #[test]
+    fn l10_parts_have_positions_one_behind_the_other_with_room_for_what_is_decoded() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut packed = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(&b"line\n".repeat(1000)).unwrap();
+        let packed = packed.finish().unwrap();
+        let parts_of = |texts: &[&[u8]]| {
+            let paths = texts.iter().enumerate().map(|(number, text)| {
+                let path = directory.path().join(number.to_string());
+                std::fs::write(&path, text).unwrap();
+                path
+            });
+            let paths = Arc::new(paths.collect::<Vec<_>>());
+            Parts::check(paths, 1, Opening::plain(&Interrupt::new())).unwrap()
+        };
+        for (texts, is_decoded) in [
+            (vec![&b"a\n"[..], b"", b"bb\ncc\n"], false),
+            (vec![&packed[..], b"", b"bb\n", &packed[..]], true),
+        ] {
+            let parts = parts_of(&texts);
+            let mut next = 0;
+            for (part, text) in texts.iter().enumerate() {
+                let positions = parts.positions(part, 0, None);
+                let room = positions.end - positions.start;
+                assert_eq!(positions.start, next);
+                assert_eq!(room == text.len() as u64, !is_decoded || text.is_empty());
+                assert!(room >= 65536 * text.len() as u64 || !is_decoded);
+                // A piece takes its share.
+                let half = text.len() as u64 / 2;
+                assert_eq!(
+                    parts.positions(part, 0, Some(half)).end,
+                    parts.positions(part, half, None).start
+                );
+                next = positions.end;
+            }
+            assert!(next <= MOST_ORDERED_BYTES);
+            let starts: Vec<u64> = parts.starts().collect();
+            assert!(starts.is_sorted() && starts[0] == 0 && starts.len() == texts.len());
+        }
+    }
+}
