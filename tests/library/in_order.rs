@@ -410,6 +410,28 @@ fn l10_more_small_files_than_there_is_room_for_are_sorted_after_all() {
 }
 
 #[test]
+fn l10_more_lines_than_a_compressed_file_begins_with_are_sorted_after_all() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    // A sample sees long lines alone.
+    let long = (0..300).map(|number| format!("{number}{}\n", "x".repeat(4000)));
+    let short = (0..200_000).map(|number| format!("{}\n", number * 7919 % 100_000));
+    let text: String = long.chain(short).collect();
+    let packed = Compression::Gzip.compress(text.as_bytes()).unwrap();
+    let sides = [Source::from(&sandbox.files(&[packed])[0])];
+    let options = Options {
+        strategy: Some(Strategy::Partition),
+        always_spill: true,
+        ..roomy(&sandbox)
+    };
+    let selection = Selection::union().ordered(Order::Input);
+    let (found, stats) = lines(&sides, selection, &options);
+    let expected = text.lines().take(100_300).map(str::as_bytes);
+    assert!(found.iter().map(Vec::as_slice).eq(expected));
+    assert!(has_phase(&stats, "order") && !has_phase(&stats, "write "));
+}
+
+#[test]
 fn l10_records_come_in_order_with_headers_comments_and_bad_records_among_them() {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
