@@ -432,6 +432,39 @@ fn l10_more_lines_than_a_compressed_file_begins_with_are_sorted_after_all() {
 }
 
 #[test]
+fn l10_a_file_that_is_decoded_in_pieces_has_one_order_in_every_reading() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    // Digits that hardly become smaller, so that there are pieces, whose lines come again in the next.
+    let line = |number: u64| {
+        let mixed = (number % 60_000 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let digits = mixed.rotate_left(29).wrapping_mul(mixed);
+        format!("{digits:016x}{mixed:016x}{:016x}\n", digits ^ mixed << 7)
+    };
+    let text: String = (0..150_000).map(line).collect();
+    let packed = Compression::Bgzf.compress(text.as_bytes()).unwrap();
+    assert!(packed.len() > 3 << 20);
+    let sides = [Source::from(&sandbox.files(&[packed])[0])];
+    for keeps_last in [false, true] {
+        let options = Options {
+            strategy: Some(Strategy::Partition),
+            threads: Some(3),
+            always_spill: true,
+            ..roomy(&sandbox)
+        };
+        let union = Selection::union().ordered(Order::Input);
+        let (selection, expected) = match keeps_last {
+            true => (union.keeping_last(), 90_000..150_000),
+            false => (union, 0..60_000),
+        };
+        let (found, stats) = lines(&sides, selection, &options);
+        let expected = expected.map(|number| line(number).trim_end().as_bytes().to_vec());
+        assert!(found.into_iter().eq(expected), "{keeps_last}");
+        assert!(has_phase(&stats, "write "));
+    }
+}
+
+#[test]
 fn l10_records_come_in_order_with_headers_comments_and_bad_records_among_them() {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
