@@ -4,7 +4,7 @@
 //! *Cost:* a sample of each input (1 MiB at most, as it is or decoded).
 //!
 //! ```text
-//! base_bytes   = resident now + 1 MiB (8.25 MiB at least) + 320 KiB for each thread
+//! base_bytes   = resident now + 1 MiB (8.25 MiB at least, 9 MiB where code stays resident) + 320 KiB for each thread
 //!                (+ 80 KiB for each worker with keys) (+ what compressed outputs take)
 //! memory_bytes = the limit, or less where address space (ulimit -v) is short
 //! ```
@@ -22,20 +22,25 @@ use crate::output::compressors_bytes;
 use crate::plan::{InputShape, Job, SetEstimate, all_threads, threads_bytes};
 use crate::record::Keys;
 use crate::selection::Selection;
+use crate::sys::calls::CODE_STAYS;
 use crate::sys::machine;
 use crate::sys::threads::STACK_BYTES;
 
 /// The bytes that a process needs besides buffers and what it has resident before a run: small allocations, channels,
-/// output, more of its code. A debug build, which is for tests, has code that is larger by more than a limit of 16 MiB
-/// has room for: it goes over such a limit by up to a MiB, in place of refusing it.
-const GROWTH_BYTES: u64 = if cfg!(debug_assertions) {
-    1 << 19
-} else {
-    1 << 20
+/// output, more of its code.
+const GROWTH_BYTES: u64 = 1 << 20;
+/// The bytes of its code that a debug build, which is for tests, does not count. A limit of 16 MiB has no room for all
+/// of them: such a build goes over that limit, by up to a MiB, or by up to three where its code stays resident, in
+/// place of refusing it.
+const CODE_OF_DEBUG: u64 = match (cfg!(debug_assertions), CODE_STAYS) {
+    (false, _) => 0,
+    (true, false) => 1 << 19,
+    (true, true) => 2 << 20,
 };
 /// The bytes that a process of the command is taken to need besides buffers: 8.25 MiB. It has 4.5 to 5.5 MiB before a
 /// run. A debug build, whose code lies further apart, has up to 7.1 MiB where the system maps code in large pieces.
-const PROGRAM_BYTES: u64 = 33 << 18;
+/// Where code stays resident, it is 9 MiB, of up to 7.9: a limit of 16 MiB has just room for that and two workers.
+const PROGRAM_BYTES: u64 = if CODE_STAYS { 36 << 18 } else { 33 << 18 };
 /// Memory of a worker for the keys of a batch of records, in bytes: where they are, copies of 16 KiB of them, and the
 /// records that wait for the next batch.
 const KEY_BYTES: u64 = 80 << 10;
@@ -59,7 +64,8 @@ pub(super) fn resident_bytes(options: &Options) -> u64 {
 /// How many pages of the program the system has mapped by now differs from run to run. A lower bound above most of
 /// these numbers gives equal requests equal plans.
 pub(super) fn process_bytes(resident: u64) -> u64 {
-    PROGRAM_BYTES.max(resident.saturating_add(GROWTH_BYTES))
+    let charged = resident.saturating_sub(CODE_OF_DEBUG);
+    PROGRAM_BYTES.max(charged.saturating_add(GROWTH_BYTES))
 }
 
 /// Works as [`job_for`], in a process that has `resident` bytes before the run.

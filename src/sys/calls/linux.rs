@@ -15,6 +15,9 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::sys::machine::kilobytes;
 
+/// True if code that has run stays resident. Here the command gives back what the parsing of its arguments ran.
+pub(crate) const CODE_STAYS: bool = false;
+
 /// Turns direct I/O on or off; false when the file system does not have it. With direct I/O, offsets, sizes
 /// and addresses of buffers must be multiples of a page.
 pub(crate) fn set_direct(file: &File, on: bool) -> bool {

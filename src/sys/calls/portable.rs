@@ -13,6 +13,9 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+/// True if code that has run stays resident: no call finds it without `/proc`.
+pub(crate) const CODE_STAYS: bool = true;
+
 /// Turns direct I/O on or off: it is always off.
 pub(crate) fn set_direct(_file: &File, on: bool) -> bool {
     !on

@@ -86,6 +86,7 @@ fn duration(sandbox: &Sandbox, arguments: &str) -> Duration {
 
 /// After a kill: the output is absent or complete, and nothing is beside it.
 pub(crate) fn check_output(sandbox: &Sandbox, answer: &Answer) -> bool {
+    sandbox.remove_part();
     let output = sandbox.root().join("out");
     let names: Vec<_> = fs::read_dir(output)
         .unwrap()

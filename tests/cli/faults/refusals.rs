@@ -61,7 +61,7 @@ fn refused_with_a_limit_that_does(buckets: u32, strategies: &[&str]) {
     let sandbox = small();
     for strategy in strategies {
         let arguments = format!("intersect a b --strategy {strategy} --buckets {buckets}");
-        let outcome = sandbox.run(&format!("{arguments} --memory 16M"));
+        let outcome = sandbox.run(&format!("{arguments} --memory 16384K"));
         outcome.fails(6, &["buckets"]);
         let limit = outcome.advised();
         sandbox

@@ -331,6 +331,7 @@ fn c6_f6_g3_a_kill_leaves_the_output_as_it_was() {
         thread::sleep(Duration::from_millis(moment * 23));
         running.signal(Signal::KILL);
         drop(running);
+        sandbox.remove_part();
         // There is nothing, unless the run was done.
         if let Ok(result) = fs::read(sandbox.output("kept")) {
             task.of(&[&a, &b]).assert_is(&result, &arguments);

@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use crate::limits::memory::measured;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{CODE_OF_DEBUG, Sandbox};
 
 const LIMIT: u64 = 16 << 20;
 /// More files than 16 MiB have room for.
@@ -40,7 +40,7 @@ fn c15_more_names_than_fit_are_refused_with_a_limit_that_does() {
         }
         // The code of a debug build takes more or less of it from run to run, as the page cache has it.
         let advised: u64 = advised.trim_end_matches("MiB").parse().unwrap();
-        let mebibytes = advised + u64::from(cfg!(debug_assertions));
+        let mebibytes = advised + (CODE_OF_DEBUG >> 20);
         let (outcome, peak) = measured(
             &sandbox,
             &format!("union --count-only {names} --memory {mebibytes}M"),

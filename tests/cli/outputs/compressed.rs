@@ -6,7 +6,7 @@ use std::thread;
 
 use crate::data::{lines, megabytes, split};
 use crate::limits::memory::measured;
-use crate::sandbox::{Sandbox, can_mount};
+use crate::sandbox::{CODE_OF_DEBUG, Sandbox, can_mount};
 
 /// The ends of names, and the first bytes of such files.
 const FORMATS: [(&str, &[u8]); 5] = [
@@ -208,7 +208,10 @@ fn memory_stays_under_the_limit(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = Sandbox::with(&a, &b);
     let all = split(&[a, b].concat(), b'\n').len();
     // The code of a debug build takes more of the least limit.
-    let least = if cfg!(debug_assertions) { "19M" } else { "16M" };
+    let least = match CODE_OF_DEBUG {
+        0 => "16M",
+        _ => "19M",
+    };
     let formats = [
         ("gz", least),
         ("zst", least),
@@ -239,7 +242,7 @@ fn memory_stays_under_the_limit(is_wanted: fn(usize, usize) -> bool) {
             "some"
         };
         let arguments = format!("union {inputs} -q -o ../out/r.{end}");
-        let refused = sandbox.run(&format!("{arguments} --memory 16M"));
+        let refused = sandbox.run(&format!("{arguments} --memory 16384K"));
         refused.fails(6, &["memory", "give at least"]);
         let arguments = format!("{arguments} --memory {}", refused.advised());
         let (outcome, peak) = measured(&sandbox, &arguments);
