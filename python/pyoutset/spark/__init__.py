@@ -5,7 +5,13 @@ shard`` splits a range of a file by hash, ``outset join`` joins a bucket, exactl
 docs/clusters.md of outset, and ``python -m pyoutset.spark --help``.
 """
 
-from .job import run
-from .request import Failed, Job
+try:
+    from .job import run
+    from .request import Failed, Job
+except ModuleNotFoundError as missing:
+    if missing.name != "pyspark":
+        raise
+    message = "pyoutset.spark needs PySpark 3.5 or 4, pyarrow and pandas: install them, or pyoutset with its extra `spark`"
+    raise ModuleNotFoundError(message, name=missing.name) from None
 
 __all__ = ["Failed", "Job", "run"]

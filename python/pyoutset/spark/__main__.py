@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import signal
 import sys
 import threading
@@ -63,6 +64,9 @@ def session(options: argparse.Namespace) -> SparkSession:
     builder = SparkSession.builder.appName(f"outset {options.operation}")
     if options.master:
         builder = builder.master(options.master)
+        if options.master.startswith("local"):
+            # Spark would start the first `python3` in PATH: that of an environment is not, unless the environment is active.
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if options.exchange != "native":
         builder = builder.config("spark.shuffle.compress", "false")
     for key, value in options.conf:

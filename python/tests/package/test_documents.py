@@ -5,6 +5,7 @@ import importlib
 import os
 import pkgutil
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -26,10 +27,8 @@ def test_the_examples_of_docstrings(name):
 def samples(tmp_path, monkeypatch):
     """A directory with the files that the examples name."""
     monkeypatch.chdir(tmp_path)
-    Path("yesterday.txt").write_text("a\nb\nc\n")
-    Path("today.txt").write_text("b\nc\nd\n")
-    Path("old.csv").write_text("id,url\n1,a\n2,b\n")
-    Path("new.csv").write_text("id,url\n3,b\n4,c\n")
+    makes = re.findall(r"^printf .* > \S+$", (HERE / "README.md").read_text(), re.MULTILINE)
+    subprocess.run(["sh", "-c", "\n".join(makes)], check=True)
     return tmp_path
 
 

@@ -33,7 +33,9 @@ def words(operation, paths, out, outset):
 
 
 def start(given, **more):
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYSPARK_PYTHON": sys.executable, **more}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **more}
+    # It finds its own Python, wherever that is.
+    environment.pop("PYSPARK_PYTHON", None)
     return subprocess.Popen(
         [sys.executable, "-m", "pyoutset.spark", *given], env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
