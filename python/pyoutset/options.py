@@ -37,6 +37,7 @@ class LineOptions(TypedDict, total=False):
     header: bool
     ignore_case: bool
     trim: bool
+    squeeze: bool
     bad_records: Literal["fail", "skip"]
     threads: int
 

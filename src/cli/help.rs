@@ -56,6 +56,7 @@ const RARE: &[&str] = &[
     "comment",
     "header_of",
     "trim",
+    "squeeze",
     "bad_records",
     "key_type",
     "progress",

@@ -25,7 +25,7 @@ pub(crate) struct KeyArguments {
     ///
     /// FIELD is a number (the first field is 1) or a name, which is looked up in the header of each file. Write a name
     /// that looks like a number as name:2021, and put a name with a comma in double quotes: -k '"last, first"'.
-    /// --ignore-case and --trim also apply to names in headers.
+    /// --ignore-case, --trim and --squeeze also apply to names in headers.
     ///
     /// With --jsonl, FIELD is a name: `a.b` is the field called a.b or, if there is none, field b of object a; `a\.b`
     /// is only the field called a.b. In a Parquet file, FIELD is a column. If one input is Parquet, lines of text files
@@ -99,6 +99,13 @@ pub(crate) struct KeyArguments {
     #[arg(long, groups = ["changed", "keyed"])]
     trim: bool,
 
+    /// Count each run of spaces and tabs as one space when comparing; lines are written unchanged
+    ///
+    /// At both ends of a field one space stays, unless --trim is given, too. Line ends within a field are compared as
+    /// they are.
+    #[arg(long, groups = ["changed", "keyed"])]
+    squeeze: bool,
+
     /// Fail on lines whose key cannot be read, or skip them
     ///
     /// These are lines with too few fields, with text after a closing quote, or that are not JSON objects.
@@ -149,6 +156,7 @@ impl KeyArguments {
             fields,
             ignores_case: self.ignore_case,
             trims: self.trim,
+            squeezes: self.squeeze,
             comment: self.comment,
             bad_records: match self.bad_records {
                 BadRecordsName::Fail => BadRecords::Fail,
@@ -188,7 +196,7 @@ impl KeyArguments {
 
     /// Tells whether a line is more than its key.
     fn has_records(&self) -> bool {
-        self.has_fields() || self.ignore_case || self.trim
+        self.has_fields() || self.ignore_case || self.trim || self.squeeze
     }
 }
 
@@ -196,13 +204,13 @@ impl KeyArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = RESULT)]
 pub(crate) struct RecordArguments {
-    /// Write only the first line for each key (with --key, --ignore-case or --trim)
+    /// Write only the first line for each key (with --key, --ignore-case, --trim or --squeeze)
     ///
     /// Without this option, intersect and diff write every line of the first file whose key is in the result.
     #[arg(long, requires = "changed", conflicts_with = "all")]
     distinct: bool,
 
-    /// Write each key instead of the lines that have it (with --key, --ignore-case or --trim)
+    /// Write each key instead of the lines that have it (with --key, --ignore-case, --trim or --squeeze)
     ///
     /// Without this option, intersect and diff write every line of the first file whose key is in the result; union,
     /// symdiff, and intersect with --at-least, --at-most, --exactly or --only write the first line with each key.

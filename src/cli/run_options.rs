@@ -53,8 +53,8 @@ impl ChoiceArguments {
 pub(crate) struct StoredFilterArguments {
     /// Use a stored filter (outset filter build) in place of one FILE (approximate)
     ///
-    /// The filter contains its hash key, so --hash-key is not allowed. Give -z, --strip-cr, --ignore-case and --trim as
-    /// when the filter was built, and the same number of key fields.
+    /// The filter contains its hash key, so --hash-key is not allowed. Give -z, --strip-cr, --ignore-case, --trim and
+    /// --squeeze as when the filter was built, and the same number of key fields.
     #[arg(long, value_name = "FILTER")]
     pub(crate) filter: Option<PathBuf>,
 

@@ -36,6 +36,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("comment", "--comment"),
     ("ignores_case", "--ignore-case"),
     ("trims", "--trim"),
+    ("squeezes", "--squeeze"),
     ("row_numbers", "--rows"),
     ("strip_cr", "--strip-cr"),
     ("temp_dirs", "--temp-dir"),

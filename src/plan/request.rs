@@ -172,7 +172,7 @@ fn check_filters(job: &Job, rule: &Rule) -> Result<()> {
         format!(
             "{option}: works only with a plain intersect (no `at_least`, `only`, `with_repeats`, `with_all`, `min_count`, `max_count`, `top`, `Order::Count`, `Label::Sides` or \
              `Label::Count`, and \
-             `keys`, `ignores_case` and `trims` only without `of_records`)"
+             `keys`, `ignores_case`, `trims` and `squeezes` only without `of_records`)"
         ),
         format!("leave out {option}, or {instead}"),
     ))

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::record::folding::Folding;
 use crate::record::{Bad, Dialect, Field, Keys, PassedOver, Syntax, csv, delimited_values, json};
 
 /// The most bytes of a key that is copied without a reservation. No record is longer that is not alone in a chunk: see
@@ -34,8 +35,8 @@ pub(crate) struct Columns {
     order: Vec<usize>,
     /// The paths of fields of objects, in the order of the key.
     paths: Vec<json::Path>,
-    ignores_case: bool,
-    trims: bool,
+    /// The changes of each field before it is compared.
+    folding: Folding,
     /// The lines of a text that are no records.
     passed_over: PassedOver,
     /// True if the number of a row and a tab stand before each record.
@@ -63,8 +64,7 @@ impl Columns {
             numbers: order.iter().map(|&index| numbers[index]).collect(),
             order,
             paths,
-            ignores_case: keys.ignores_case,
-            trims: keys.trims,
+            folding: Folding::of(keys),
             passed_over: PassedOver::of(keys, !names.is_empty()),
             has_row_numbers: false,
         }
@@ -108,8 +108,7 @@ impl Columns {
     /// Takes fields as they are written: the names in a header.
     pub(crate) fn as_written(&self) -> Self {
         Self {
-            ignores_case: false,
-            trims: false,
+            folding: Folding::default(),
             has_row_numbers: false,
             ..self.clone()
         }
@@ -133,7 +132,7 @@ impl Columns {
     /// Returns true if each key is made anew; else a key is a piece of its record, but for some that have quotes or
     /// escapes.
     fn changes(&self) -> bool {
-        self.ignores_case || self.trims || self.names.len() > 1
+        self.folding.changes() || self.names.len() > 1
     }
 
     /// Returns true if a key may be no piece of its record.
@@ -162,7 +161,7 @@ impl Columns {
     }
 
     /// Returns the memory that copying the key of a record of `record_bytes` may take, in bytes: a text without its
-    /// escapes, the same in one case, and the key, in a buffer that grows by doubling.
+    /// escapes, the same folded, and the key, in a buffer that grows by doubling.
     pub(crate) fn most_copied(record_bytes: u64) -> u64 {
         record_bytes.saturating_mul(4)
     }
@@ -310,11 +309,13 @@ impl Columns {
         if bytes > most_bytes {
             return Err(Bad::LongKey);
         }
+        let joint = match self.syntax {
+            Syntax::Delimited(delimiter) if self.names.len() > 1 => Some(delimiter),
+            _ => None,
+        };
         for (index, field) in fields.iter().enumerate() {
-            let field = field.as_ref();
-            let field = if self.trims { trim(field) } else { field };
             // Before it is put in quotes.
-            let field = self.folded(field);
+            let field = self.folding.field(field.as_ref(), joint);
             match self.syntax {
                 Syntax::Delimited(delimiter) | Syntax::Csv(Dialect { delimiter, .. })
                     if index > 0 =>
@@ -331,23 +332,6 @@ impl Columns {
             }
         }
         Ok(())
-    }
-
-    /// Puts a field into the case in which it is compared. A letter that is the delimiter of several fields without
-    /// quotes stays a capital: no field has the small one, and it would pass for the end of a field.
-    fn folded<'t>(&self, field: &'t [u8]) -> Cow<'t, [u8]> {
-        if !self.ignores_case {
-            return Cow::Borrowed(field);
-        }
-        let mut folded = field.to_ascii_lowercase();
-        if let Syntax::Delimited(delimiter) = self.syntax
-            && self.names.len() > 1
-        {
-            for byte in folded.iter_mut().filter(|byte| **byte == delimiter) {
-                *byte = delimiter.to_ascii_uppercase();
-            }
-        }
-        Cow::Owned(folded)
     }
 
     /// Makes the key of an object: its only field as text, several of them as a list of texts.
@@ -385,16 +369,7 @@ impl Columns {
             if text.len() + (built.len() - start) > most_bytes {
                 return Err(Bad::LongKey);
             }
-            let text = if self.trims {
-                text.trim_matches([' ', '\t'])
-            } else {
-                &text
-            };
-            let text = if self.ignores_case {
-                Cow::Owned(text.to_ascii_lowercase())
-            } else {
-                Cow::Borrowed(text)
-            };
+            let text = self.folding.text(&text);
             if is_list {
                 built.push(if index == 0 { b'[' } else { b',' });
             }
@@ -419,18 +394,4 @@ fn behind_number(record: &[u8]) -> &[u8] {
 /// Leaves out the CR at the end of a record, which belongs to the line end.
 fn without_cr(record: &[u8]) -> &[u8] {
     record.strip_suffix(b"\r").unwrap_or(record)
-}
-
-/// Leaves out the blanks and tabs around a field.
-pub(super) fn trim(field: &[u8]) -> &[u8] {
-    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-    let start = field
-        .iter()
-        .position(|byte| !is_blank(byte))
-        .unwrap_or(field.len());
-    let end = field
-        .iter()
-        .rposition(|byte| !is_blank(byte))
-        .map_or(start, |last| last + 1);
-    &field[start..end]
 }

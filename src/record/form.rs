@@ -24,6 +24,8 @@ pub struct KeyForm {
     pub ignores_case: bool,
     /// True if blanks and tabs at both ends of each field are left out.
     pub trims: bool,
+    /// True if each run of blanks and tabs in a field counts as one blank.
+    pub squeezes: bool,
     /// Number of fields of a key; 0 where a key is a whole line, and in files of versions that did not record it.
     pub fields: u32,
     /// The joint between several fields; `None` of one field, and of lines.
@@ -61,6 +63,9 @@ impl KeyForm {
         if self.trims != other.trims {
             return Some("whether blanks are left out (`trims`)");
         }
+        if self.squeezes != other.squeezes {
+            return Some("whether runs of blanks count as one (`squeezes`)");
+        }
         (!other.has_fields_of(self)).then_some("the fields of their keys (`keys`)")
     }
 
@@ -78,6 +83,9 @@ impl KeyForm {
         }
         if self.trims != asked.trims {
             return option("`trims`", self.trims);
+        }
+        if self.squeezes != asked.squeezes {
+            return option("`squeezes`", self.squeezes);
         }
         if self.has_fields_of(asked) {
             return None;
@@ -126,6 +134,7 @@ impl Keys {
         let form = KeyForm {
             ignores_case: self.ignores_case,
             trims: self.trims,
+            squeezes: self.squeezes,
             fields,
             joined,
         };

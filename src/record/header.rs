@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::record::columns::trim;
+use crate::record::folding::{Folding, trim};
 use crate::record::{Columns, Field, Keys, Syntax, csv};
 
 /// The most bytes that a header may have: 64 KiB.
@@ -142,12 +142,7 @@ impl Keys {
 
     /// Folds a name, to compare it with others by the rules for keys.
     pub(crate) fn folded_name<'n>(&self, name: &'n [u8]) -> Cow<'n, [u8]> {
-        let name = if self.trims { trim(name) } else { name };
-        if self.ignores_case {
-            Cow::Owned(name.to_ascii_lowercase())
-        } else {
-            Cow::Borrowed(name)
-        }
+        Folding::of(self).field(name, None)
     }
 }
 

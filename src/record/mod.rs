@@ -24,6 +24,7 @@ mod columns;
 mod csv;
 mod delimited_values;
 mod field;
+mod folding;
 mod form;
 mod header;
 mod json;
@@ -106,6 +107,9 @@ pub struct Keys {
     pub ignores_case: bool,
     /// True if blanks and tabs at both ends of each field are left out of the key.
     pub trims: bool,
+    /// True if each run of blanks and tabs in a field counts as one blank. At an end of the field one stays: see
+    /// [`Keys::trims`].
+    pub squeezes: bool,
     /// The treatment of records without a key.
     pub bad_records: BadRecords,
     /// The byte that begins a line which is no record, but a comment. Such lines are passed over and counted.

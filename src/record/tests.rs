@@ -206,6 +206,81 @@ fn case_and_blanks_are_left_out_on_request() {
 }
 
 #[test]
+fn a21_runs_of_blanks_are_one_blank_on_request() {
+    let of = |(ignores_case, trims): (bool, bool), syntax, names: &[&str], record: &str| {
+        let keys = Keys {
+            ignores_case,
+            trims,
+            squeezes: true,
+            ..keys(syntax, names)
+        };
+        let numbers: Vec<u32> = (0..names.len() as u32).collect();
+        key(&keys, &numbers, record).unwrap()
+    };
+    let (plain, trimmed, all) = ((false, false), (false, true), (true, true));
+    let csv = Syntax::Csv(Dialect::new(b','));
+    for (rules, syntax, names, record, expected) in [
+        (plain, Syntax::Whole, &[][..], "  a \t b\tc\t ", " a b c "),
+        (trimmed, Syntax::Whole, &[], "  a \t b\tc\t ", "a b c"),
+        (
+            plain,
+            Syntax::Whole,
+            &[],
+            "\u{a0}é\u{3000}\r",
+            "\u{a0}é\u{3000}\r",
+        ),
+        (trimmed, Syntax::Whole, &[], " \t ", ""),
+        (plain, Syntax::Delimited(b'\t'), &["1"], "A  B\t", "A B"),
+        (all, csv, &["1"], "\" A  \n\t \"\"b\",", "\"a \n \"\"b\""),
+        (plain, csv, &["1", "2"], "a  b,\"c \t d\"", "a b,c d"),
+        (
+            all,
+            Syntax::JsonLines,
+            &["a"],
+            r#"{"a": " \u00e9\t\u0020 X "}"#,
+            "é x",
+        ),
+        (
+            plain,
+            Syntax::JsonLines,
+            &["a"],
+            r#"{"a":"x  \n\t y"}"#,
+            r#""x \n y""#,
+        ),
+        (
+            plain,
+            Syntax::JsonLines,
+            &["a", "b"],
+            r#"{"a":"x\t\ty","b":1}"#,
+            r#"["x y","1"]"#,
+        ),
+    ] {
+        assert_eq!(of(rules, syntax, names, record), expected, "{record:?}");
+    }
+    // In names, too.
+    let named = Keys {
+        has_header: true,
+        squeezes: true,
+        ..keys(csv, &["last name"])
+    };
+    let header = HeaderRecord {
+        record: b"id,last \t name".to_vec(),
+    };
+    let columns = named.columns(1, Some(&header), std::path::Path::new("f.csv"));
+    let mut built = Vec::new();
+    assert_eq!(
+        columns.unwrap().key(b"7,x  y", &mut built),
+        Ok(Key::Built(0..3))
+    );
+    // No field gets a delimiter that it has not.
+    let blank = Syntax::Delimited(b' ');
+    let two = |record| of(plain, blank, &["1", "2"], record);
+    assert_ne!(two("a\tb c"), two("a b\tc"));
+    assert_eq!(two("a\t\tb c"), two("a\tb c"));
+    assert_eq!(of(plain, blank, &["1"], "a\t\tb c"), "a b");
+}
+
+#[test]
 fn values_of_objects() {
     let of = |path: &str, record: &str| key(&keys(Syntax::JsonLines, &[path]), &[], record);
     let record = r#" {"a": {"b": "x\ty", "c": [1, {"b": 2}]}, "n": -1.50e3, "t": true, "z": null, "s": "A\"B", "l": "1\n2", "a.d": 1} "#;

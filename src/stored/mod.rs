@@ -72,10 +72,12 @@ fn reading_as(stored: &StoredFilter, options: &Options) -> Result<Options> {
         strip_cr: asked.strip_cr || rules.format.strip_cr,
         ..rules.format
     };
-    if rules.key_form.ignores_case || rules.key_form.trims {
+    let form = rules.key_form;
+    if form.ignores_case || form.trims || form.squeezes {
         let keys = options.keys.get_or_insert_default();
-        keys.ignores_case |= rules.key_form.ignores_case;
-        keys.trims |= rules.key_form.trims;
+        keys.ignores_case |= form.ignores_case;
+        keys.trims |= form.trims;
+        keys.squeezes |= form.squeezes;
     }
     stored.check_reading(options.format, options.key_form())?;
     Ok(options)

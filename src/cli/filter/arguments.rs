@@ -95,8 +95,8 @@ pub(crate) struct BuildArguments {
     #[arg(long, help = texts::HASHES, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) hashes: Option<u32>,
 
-    /// Copy kind, size, hash functions, hash key, line format, --ignore-case and --trim from this filter, so that the
-    /// two can be merged
+    /// Copy kind, size, hash functions, hash key, line format, --ignore-case, --trim and --squeeze from this filter, so
+    /// that the two can be merged
     #[arg(long, value_name = "FILTER", conflicts_with_all = ["kind", "for_lines", "count_lines", "sizing", "hashes", "zero_terminated", "strip_cr", "hash_key", "hash_key_file"])]
     pub(crate) like: Option<PathBuf>,
 
@@ -188,8 +188,8 @@ impl AskArguments {
 ///
 /// The lines keep their order, and repeated lines are printed each time. A line that is not printed is certainly not in
 /// the filter; with --invert, it may be. Lines from a pipe are looked up as they arrive. outset takes line ends,
-/// --ignore-case and --trim from the filter, so you need not give them. It maps the filter file into memory. If the
-/// file is larger than the memory limit, each lookup reads only the parts that it needs.
+/// --ignore-case, --trim and --squeeze from the filter, so you need not give them. It maps the filter file into memory.
+/// If the file is larger than the memory limit, each lookup reads only the parts that it needs.
 #[derive(Debug, Args)]
 pub(crate) struct QueryArguments {
     /// Print the other lines: those that are certainly not in the filter
@@ -301,7 +301,7 @@ pub(crate) struct InfoArguments {
 ///
 /// outset combines bits with OR, adds counters (a counter stops at its maximum), and keeps all digests. The filters
 /// must have the same kind, size, number of hash functions, hash key, line format and form of keys (--ignore-case,
-/// --trim, number of key fields). Fingerprint filters may differ in size.
+/// --trim, --squeeze, number of key fields). Fingerprint filters may differ in size.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArguments {
     /// Filter files

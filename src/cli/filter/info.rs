@@ -45,6 +45,7 @@ struct FilterReport {
     strip_cr: bool,
     ignore_case: bool,
     trim: bool,
+    squeeze: bool,
     /// Fields of a key; 0 for lines, and where it was not noted.
     key_fields: u32,
     /// The options for what joins several fields; null for one, and for lines.
@@ -88,6 +89,7 @@ fn report(stored: &StoredFilter, occupancy: &Occupancy) -> FilterReport {
         strip_cr: rules.format.strip_cr,
         ignore_case: rules.key_form.ignores_case,
         trim: rules.key_form.trims,
+        squeeze: rules.key_form.squeezes,
         key_fields: rules.key_form.fields,
         key_format: (rules.key_form.fields > 1).then(|| as_typed(&rules.key_form.joined_options())),
     }
@@ -162,7 +164,13 @@ fn describe_keys(report: &FilterReport) -> Option<String> {
     let blanks = report
         .trim
         .then(|| "leave out blanks around them (--trim)".to_owned());
-    let said: Vec<String> = [of_fields, case, blanks].into_iter().flatten().collect();
+    let runs = report
+        .squeeze
+        .then(|| "count runs of blanks as one (--squeeze)".to_owned());
+    let said: Vec<String> = [of_fields, case, blanks, runs]
+        .into_iter()
+        .flatten()
+        .collect();
     (!said.is_empty()).then(|| format!("  keys {}", said.join("; ")))
 }
 

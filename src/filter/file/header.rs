@@ -214,7 +214,7 @@ fn key_form_bytes(form: KeyForm) -> (u8, [u8; 2]) {
         Some(Joined::Json) => [3, 0],
     };
     (
-        u8::from(form.ignores_case) | u8::from(form.trims) << 1,
+        u8::from(form.ignores_case) | u8::from(form.trims) << 1 | u8::from(form.squeezes) << 2,
         joins,
     )
 }
@@ -225,6 +225,7 @@ fn key_form_of(page: &[u8; HEADER_BYTES as usize]) -> Option<KeyForm> {
     let form = KeyForm {
         ignores_case: compares & 1 != 0,
         trims: compares & 2 != 0,
+        squeezes: compares & 4 != 0,
         fields: u32_at(page, 112),
         joined: match page[116] {
             0 => None,

@@ -23,7 +23,7 @@
 //! | 16 | 1 | kind: 1 blocked, 2 classic, 3 counting, 4 spectral, 5 fingerprint |
 //! | 17 | 1 | the byte that ends a line: 10 or 0 |
 //! | 18 | 1 | 1 if a CR before the line end is not part of the line, else 0 |
-//! | 19 | 1 | comparison of keys: 1 ignores the case of ASCII letters, 2 trims fields, 3 both, else 0 |
+//! | 19 | 1 | comparison of keys, a sum: 1 ignores the case of ASCII letters, 2 trims fields, 4 squeezes blanks |
 //! | 20 | 4 | cells that a key sets (k) |
 //! | 24 | 8 | cells: bits, counters of 4 or 16 bits, slots of 128 bits |
 //! | 32 | 8 | lines inserted less lines removed; of digests, how many there are |
@@ -43,7 +43,7 @@
 //! | … | | the body: cells in order, low bits of a number first; the bits after the last cell are 0 |
 //!
 //! The magic is spoiled by any program that changes line ends or strips the eighth bit. Trimmed fields are compared
-//! without the blanks and tabs at both ends.
+//! without the blanks and tabs at both ends; squeezed ones with one space for each run of these.
 //!
 //! Bytes 19 and 112 to 117 were zeros in the first files of this version; a program of that time refuses files where
 //! they are not.

@@ -99,6 +99,7 @@ fn i17_options_that_contradict_a_filter_are_refused_with_what_to_give() {
         ("plain", "emails"),
         ("i", "-i emails"),
         ("trim", "--trim emails"),
+        ("squeeze", "--squeeze emails"),
         ("one", "--csv -k a pairs.csv"),
         ("two", "--csv -k a,b pairs.csv"),
         ("tabs", "--tsv -k a,b pairs.tsv"),
@@ -122,6 +123,7 @@ fn i17_options_that_contradict_a_filter_are_refused_with_what_to_give() {
             "leave out --trim, because it was built without --trim",
         ),
         ("i", "--trim -i emails", "leave out --trim"),
+        ("i", "--squeeze -i emails", "leave out --squeeze"),
         ("trim", "-i emails", "leave out --ignore-case"),
         (
             "plain",
@@ -178,6 +180,7 @@ fn i17_a_run_of_several_files_takes_nothing_from_a_filter() {
         ("plain", "emails"),
         ("i", "-i emails"),
         ("trim", "--trim emails"),
+        ("squeeze", "--squeeze emails"),
         ("cr", "--strip-cr emails"),
         ("one", "--csv -k a pairs.csv"),
         ("two", "--csv -k a,b pairs.csv"),
@@ -197,6 +200,12 @@ fn i17_a_run_of_several_files_takes_nothing_from_a_filter() {
             "trim",
             "emails",
             "add --trim, because it was built with --trim",
+        ),
+        ("squeeze", "--trim emails", "leave out --trim"),
+        (
+            "squeeze",
+            "emails",
+            "add --squeeze, because it was built with --squeeze",
         ),
         ("cr", "emails", "add --strip-cr"),
         ("i", "--trim emails", "add --ignore-case"),
@@ -218,6 +227,11 @@ fn i17_a_run_of_several_files_takes_nothing_from_a_filter() {
             "trim",
             "--trim --keys-only emails",
             "Alice@example.org\nbob@example.org\n",
+        ),
+        (
+            "squeeze",
+            "--squeeze --keys-only emails",
+            "Alice@example.org\n bob@example.org \n",
         ),
         ("plain", "emails", EMAILS),
         ("one", "--csv -k a --keys-only pairs.csv", "a\n1\n3\n"),
@@ -299,6 +313,26 @@ fn i17_filters_of_other_keys_are_not_merged_and_models_hand_theirs_on() {
         (&told["key_fields"], &told["key_format"]),
         (&2.into(), &"--csv".into())
     );
+}
+
+#[test]
+fn i17_a_filter_that_squeezes_blanks_finds_what_was_inserted() {
+    for kind in KINDS {
+        let sandbox = emails();
+        sandbox.write("runs", "a  b\nc\n");
+        sandbox.write("asked", "a \tb\nab\n a b\nc\n");
+        let run = |arguments: &str| printed(&sandbox, arguments);
+        run(&format!(
+            "filter build --squeeze --kind {kind} --lines 10 --max-fpr 0.0001% -o ../out/f runs"
+        ));
+        assert_eq!(run("filter query ../out/f asked"), "a \tb\nc\n", "{kind}");
+        assert_eq!(info(&sandbox, "f")["squeeze"], true);
+        assert!(
+            run("filter info ../out/f")
+                .contains("  keys count runs of blanks as one (--squeeze)\n")
+        );
+        assert_eq!(fs::read(sandbox.output("f")).unwrap()[19], 4);
+    }
 }
 
 #[test]

@@ -101,6 +101,8 @@ fn a21_every_syntax_gives_the_same_records() {
         ),
         ("-i", "Ann\nBob\nANN\n", "ann\n", "Ann\nANN\n"),
         ("--trim", " a\nb\n", "a\t\n", " a\n"),
+        ("--squeeze", "a \tb\na b \n", "a  b\n", "a \tb\n"),
+        ("--squeeze --trim -i", "A  b\t\nc\n", "a b\n", "A  b\t\n"),
         (
             "--csv -k 1 --trim -i",
             "\" A \",1\nb,2\n",
@@ -615,6 +617,6 @@ fn b22_lines_that_are_no_addresses_can_be_left_out() {
         .run("intersect --key-type ipv4 log block")
         .fails(3, &["block: ", "not an IPv4 address"]);
     let outcome = sandbox.run("intersect --bad-records skip log block");
-    outcome.fails(2, &["required", "--trim, --key-type: see"]);
+    outcome.fails(2, &["required", "--trim, --squeeze, --key-type: see"]);
     assert!(!outcome.stderr.contains('>'), "{outcome}");
 }

@@ -246,7 +246,7 @@ fn i7_another_version_kind_rule_or_hash_is_refused_by_name() {
             (17, 255),
             (18, 2),
             // Key forms that there are not: of several fields that nothing joins, or that are joined and not several.
-            (19, 4),
+            (19, 8),
             (19, 255),
             (112, 2),
             (113, 1),

@@ -43,6 +43,14 @@ fn others(shape: Shape, rules: Rules) -> Vec<(Shape, Rules, &'static str)> {
         ),
         (
             shape,
+            key_form(KeyForm {
+                squeezes: true,
+                ..lines
+            }),
+            "whether runs of blanks count as one",
+        ),
+        (
+            shape,
             Rules {
                 hasher: other_key,
                 ..rules

@@ -144,14 +144,17 @@ fn any_shape() -> impl Strategy<Value = Shape> {
 }
 
 fn any_rules() -> impl Strategy<Value = Rules> {
-    let forms = (any::<[bool; 2]>(), 0u32..4, 0usize..3, any::<u8>());
-    let forms = forms.prop_map(|([ignores_case, trims], fields, joined, byte)| KeyForm {
-        ignores_case,
-        trims,
-        fields,
-        joined: (fields > 1)
-            .then_some([Joined::Delimited(byte), Joined::Csv(byte), Joined::Json][joined]),
-    });
+    let forms = (any::<[bool; 3]>(), 0u32..4, 0usize..3, any::<u8>());
+    let forms = forms.prop_map(
+        |([ignores_case, trims, squeezes], fields, joined, byte)| KeyForm {
+            ignores_case,
+            trims,
+            squeezes,
+            fields,
+            joined: (fields > 1)
+                .then_some([Joined::Delimited(byte), Joined::Csv(byte), Joined::Json][joined]),
+        },
+    );
     (any::<[u64; 4]>(), any::<u64>(), any::<[bool; 2]>(), forms).prop_map(
         |(key, planned_keys, [ends_in_nul, strip_cr], key_form)| Rules {
             hasher: LineHasher::with_key(key),

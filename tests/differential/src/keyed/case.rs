@@ -252,6 +252,7 @@ impl Case {
             headers_of: columns.headers_of(has_header),
             ignores_case: choices.one_in(4),
             trims: choices.one_in(4),
+            squeezes: choices.one_in(4),
             bad_records: choices.pick(&[BadRecords::Skip, BadRecords::Skip, BadRecords::Fail]),
         };
         let contents = Contents::random(choices, &columns);
@@ -355,10 +356,27 @@ fn normal(keys: &Keys, field: String) -> String {
         true => field.trim_matches([' ', '\t']).to_owned(),
         false => field,
     };
+    let field = match keys.squeezes {
+        true => squeezed(&field),
+        false => field,
+    };
     match keys.ignores_case {
         true => field.to_ascii_lowercase(),
         false => field,
     }
+}
+
+/// Returns the field with one space for each run of blanks.
+fn squeezed(field: &str) -> String {
+    let mut squeezed = String::new();
+    for letter in field.chars() {
+        match letter {
+            ' ' | '\t' if squeezed.ends_with(' ') => {}
+            ' ' | '\t' => squeezed.push(' '),
+            _ => squeezed.push(letter),
+        }
+    }
+    squeezed
 }
 
 /// Makes the text of a field of a record.
@@ -371,8 +389,10 @@ fn value(choices: &mut Choices<'_>, syntax: Syntax, pool: u64) -> String {
         7 => format!("K{number}K"),
         3 => format!("q\"{number}"),
         4 => format!("é{number};,"),
+        8 => format!("v  w {number}"),
+        9 => format!("v w   {number}"),
         5 if matches!(syntax, Syntax::Csv(_) | Syntax::JsonLines) => {
-            format!("two\nlines {number}\t")
+            format!("two\nlines \t{number}\t")
         }
         6 if matches!(syntax, Syntax::Csv(_) | Syntax::JsonLines) => format!("\"\n\"\"{number}"),
         _ => format!("http://example.org/{number}"),
