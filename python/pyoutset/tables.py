@@ -315,7 +315,7 @@ def estimate(
 
 def compare(
     *given: Side,
-    operation: Literal["intersection", "difference", "intersect", "diff"] = "intersection",
+    operation: Literal["intersection", "difference", "union", "unique", "intersect", "diff"] = "intersection",
     on: options.On | None = None,
     memory: options.Size | None = None,
     progress: Shown = False,

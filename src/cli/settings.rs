@@ -22,6 +22,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("Strategy::Sieve", "--strategy sieve"),
     ("Strategy::Bloom", "--strategy bloom"),
     ("Selection::difference", "--operation diff"),
+    ("Selection::union", "--operation union"),
     ("JobKey", "--hash-key-file"),
     ("hash_key", "--hash-key"),
     ("Syntax::Csv", "--csv"),

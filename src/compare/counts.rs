@@ -3,14 +3,16 @@
 //! *Owns:* the formulas. *Invariants:* rates are in 0..1; a rate of nothing is none.
 //!
 //! ```text
-//!                 intersection                                       difference
+//!                 intersection                                       difference, union
 //! mistakes        false lines: approximate result - exact one        missing lines: exact result - approximate one
 //! could pass      different lines asked about - common lines         exact result
-//! in the filter   different lines of the smallest input              different lines of all inputs but the first
+//! in the filter   different lines of the smallest input              different lines of all inputs but the first; of a
+//!                                                                    union, of all
 //! both results    approximate result - false lines                   exact result - missing lines
 //!
 //! measured rate = mistakes / lines that could pass by mistake
-//! predicted     = formula of a blocked filter, for its bits and the different lines that went in
+//! predicted     = formula of a blocked filter, for its bits and the different lines that went in; of a union its mean
+//!                 from the first line to the last
 //! by the fill   = from the bits that are set in the filter
 //! precision     = lines of both results / approximate result
 //! recall        = lines of both results / exact result
@@ -19,7 +21,7 @@
 use crate::compare::distinct::DistinctLines;
 use crate::compare::{Comparison, Mistake, RunReport};
 use crate::estimate::Bounds;
-use crate::filter::sizing::blocked_fpr;
+use crate::filter::sizing::{blocked_fpr, blocked_fpr_while_filling};
 use crate::sketch::proportion;
 use crate::stats::{MemoryStats, Stats};
 use crate::sys::machine;
@@ -45,7 +47,8 @@ impl Counts {
         let both = self.lines_of_both();
         let could_pass_lines = self.could_pass_lines();
         let measured = could_pass_lines.and_then(|all| rate(self.mistakes, all));
-        let predicted = self.predicted_fpr();
+        let filter_lines = self.filter_lines();
+        let predicted = self.predicted_fpr(filter_lines);
         Comparison {
             version: self.exact.version,
             command: "compare",
@@ -57,7 +60,7 @@ impl Counts {
             threads: self.exact.threads,
             inputs: self.exact.inputs.clone(),
             different_lines: self.distinct.each,
-            filter_lines: self.distinct.in_filter,
+            filter_lines,
             could_pass_lines,
             false_lines: answered.saturating_sub(both),
             missing_lines: right.saturating_sub(both),
@@ -77,16 +80,28 @@ impl Counts {
     fn lines_of_both(&self) -> u64 {
         let all = match self.mistake {
             Mistake::FalseLines => self.approximate.output.lines,
-            Mistake::MissingLines => self.exact.output.lines,
+            Mistake::MissingLines | Mistake::LostLines => self.exact.output.lines,
         };
         all.saturating_sub(self.mistakes)
     }
 
-    /// Predicts the rate of the filter for the different lines in it.
-    fn predicted_fpr(&self) -> Option<Bounds> {
+    /// Returns the number of different lines in the filter, as far as it is known.
+    fn filter_lines(&self) -> Option<Bounds> {
+        match self.mistake {
+            Mistake::LostLines => Some(Bounds::exactly(self.exact.output.lines as f64)),
+            Mistake::FalseLines | Mistake::MissingLines => self.distinct.in_filter,
+        }
+    }
+
+    /// Predicts the rate of the filter for so many different lines in it.
+    fn predicted_fpr(&self, lines: Option<Bounds>) -> Option<Bounds> {
         let filter = self.approximate.filter.as_ref()?;
-        let rate = |keys: f64| blocked_fpr(filter.bits as f64 / keys.max(1.0), filter.hashes);
-        self.distinct.in_filter.map(|keys| Bounds {
+        let of_filter = match self.mistake {
+            Mistake::LostLines => blocked_fpr_while_filling,
+            Mistake::FalseLines | Mistake::MissingLines => blocked_fpr,
+        };
+        let rate = |keys: f64| of_filter(filter.bits as f64 / keys.max(1.0), filter.hashes);
+        lines.map(|keys| Bounds {
             estimate: rate(keys.estimate),
             low: rate(keys.low),
             high: rate(keys.high),
@@ -116,7 +131,7 @@ impl Counts {
                 let asked = self.distinct.asked?;
                 Some(asked.minus(right, self.mistakes as f64))
             }
-            Mistake::MissingLines => Some(Bounds::exactly(right)),
+            Mistake::MissingLines | Mistake::LostLines => Some(Bounds::exactly(right)),
         }
     }
 }

@@ -7,6 +7,7 @@
 //! operation      mistakes        are in the result of   could be mistakes
 //! intersection   false lines     the approximate run    lines asked about that are not common
 //! difference     missing lines   the exact run          lines asked about that no other input has: the exact result
+//! union          missing lines   the exact run          every line, the first time that it comes: the exact result
 //! ```
 
 use serde::Serialize;
@@ -22,14 +23,17 @@ pub enum Mistake {
     FalseLines,
     /// Lines that only the exact result has: of a difference.
     MissingLines,
+    /// The same of a union, whose filter fills up while it is asked: it takes a new line for one that came before.
+    #[serde(rename = "missing_lines")]
+    LostLines,
 }
 
 impl Mistake {
     /// Returns the kind of mistake that an approximate result of `selection` has.
     ///
     /// # Errors
-    /// [`Error::Usage`] for all but [`Selection::intersection`] and [`Selection::difference`]: they have no approximate
-    /// result, or one whose rate of mistakes is different for each file.
+    /// [`Error::Usage`] for all but [`Selection::intersection`], [`Selection::difference`] and [`Selection::union`]:
+    /// they have no approximate result, or it is not compared.
     pub fn of(selection: Selection) -> Result<Self> {
         if selection == Selection::intersection() {
             return Ok(Self::FalseLines);
@@ -37,28 +41,31 @@ impl Mistake {
         if selection == Selection::difference() {
             return Ok(Self::MissingLines);
         }
+        if selection == Selection::union() {
+            return Ok(Self::LostLines);
+        }
         let what = match selection.name() {
-            "union" => {
-                "compare measures a single rate, but the filter of an approximate union keeps filling, so its rate \
-                 changes during the run"
-                    .to_owned()
-            }
-            "intersect" | "diff" => {
-                "compare works only with a plain intersect or diff (of all files, each line once, in any order, without labels)".to_owned()
+            "intersect" | "diff" | "union" => {
+                "compare works only with a plain intersect, diff or union (of all files, each line once, in any order, without labels)".to_owned()
             }
             name => format!("{name} has no approximate result to compare"),
         };
         Err(Error::usage(
             format!("`selection`: {what}"),
-            "compare intersect or diff",
+            "compare intersect, diff or union",
         ))
+    }
+
+    /// Returns true if the rate takes an estimate of how many lines are different.
+    pub(super) fn needs_estimate(self) -> bool {
+        self != Self::LostLines
     }
 
     /// Returns the name of the lines in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::FalseLines => "false lines",
-            Self::MissingLines => "missing lines",
+            Self::MissingLines | Self::LostLines => "missing lines",
         }
     }
 }
@@ -74,14 +81,15 @@ mod tests {
         let of = |selection| Mistake::of(selection).unwrap();
         assert_eq!(of(Selection::intersection()), Mistake::FalseLines);
         assert_eq!(of(Selection::difference()), Mistake::MissingLines);
+        assert_eq!(of(Selection::union()), Mistake::LostLines);
     }
 
     #[test]
-    fn l14_what_has_no_one_rate_is_refused_with_the_reason() {
+    fn l14_what_is_not_compared_is_refused_with_the_reason() {
         let labelled = Selection::union().labelled(Label::SidesOnly);
         for (selection, reason) in [
-            (Selection::union(), "keeps filling, so its rate changes"),
-            (Selection::union().ordered(Order::Input), "keeps filling"),
+            (Selection::union().ordered(Order::Input), "any order"),
+            (Selection::union().with_duplicates(), "each line once"),
             (
                 Selection::symmetric_difference(),
                 "symdiff has no approximate result",
@@ -97,7 +105,7 @@ mod tests {
             assert!(matches!(error, Error::Usage { .. }), "{error}");
             let said = error.to_string();
             assert!(said.contains(reason), "{said}");
-            assert!(said.contains("compare intersect or diff"), "{said}");
+            assert!(said.contains("compare intersect, diff or union"), "{said}");
         }
     }
 }

@@ -11,13 +11,13 @@
 //! estimate of the inputs ──▶ how many lines could have passed the filter by mistake
 //! ```
 //!
-//! A line that passes a filter by mistake is a false line of an intersection, and missing from a difference:
+//! A line that passes a filter by mistake is a false line of an intersection, and missing from a difference or a union:
 //! [`Mistake`].
 //!
 //! *Invariants:* the memory limit holds for each run; the inputs are the same in all of them, or the
 //! comparison fails; the mistakes are found by comparing the two results byte by byte.
 //!
-//! *Cost:* an exact run, an approximate one, `partition` of the two results and one more reading of
+//! *Cost:* an exact run, an approximate one, `partition` of the two results and, but for a union, one more reading of
 //! the inputs; the results on temporary disk.
 
 mod counts;
@@ -98,7 +98,7 @@ pub struct Comparer<'o> {
 
 /// Finds the lines that `selection` asks for exactly and approximately, and hands each line that the approximate result
 /// gets wrong to `mistakes`: what only it has ([`Selection::intersection`], of two files), or what only the exact
-/// result has ([`Selection::difference`]).
+/// result has ([`Selection::difference`] and [`Selection::union`]).
 ///
 /// ```
 /// use outset::{Options, Selection, Source, compare};
@@ -289,7 +289,9 @@ impl<'o> Comparer<'o> {
         let exact = named(exact, "the exact result");
         let (results, names) = match self.mistake {
             Mistake::FalseLines => ([approximate.0, exact.0], [approximate.1, exact.1]),
-            Mistake::MissingLines => ([exact.0, approximate.0], [exact.1, approximate.1]),
+            Mistake::MissingLines | Mistake::LostLines => {
+                ([exact.0, approximate.0], [exact.1, approximate.1])
+            }
         };
         difference_of_results(&results, &names, &options, mistakes)
     }
@@ -298,6 +300,9 @@ impl<'o> Comparer<'o> {
     fn distinct_lines(&mut self, point: Point) -> Result<DistinctLines> {
         if let Some(known) = &self.distinct {
             return Ok(known.clone());
+        }
+        if !self.mistake.needs_estimate() {
+            return Ok(DistinctLines::default());
         }
         self.begin("distinct lines")?;
         let options = self.exact_options(point);

@@ -35,7 +35,7 @@ impl Comparer<'_> {
             let passed: u64 = passed.map(|phase| phase.bytes_read).sum();
             parts.extend([phases(&plans.approximate), 3 * passed]);
             // The distinct lines are estimated once, at the first point.
-            if parts.len() == PARTS_OF_FIRST_POINT {
+            if parts.len() == PARTS_OF_FIRST_POINT && self.mistake.needs_estimate() {
                 parts.push(self.estimated_bytes());
             }
         }
@@ -47,6 +47,7 @@ impl Comparer<'_> {
     fn estimated_bytes(&self) -> u64 {
         let is_read = |(number, input): &(usize, &Input)| match self.mistake {
             Mistake::FalseLines => true,
+            Mistake::LostLines => false,
             // The first input may be another one, too.
             Mistake::MissingLines => *number > 0 || input.sides().len() > 1,
         };

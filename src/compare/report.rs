@@ -17,7 +17,7 @@ pub struct Comparison {
     pub version: &'static str,
     /// The command that ran.
     pub command: &'static str,
-    /// The operation that both runs did: `intersect` or `diff`.
+    /// The operation that both runs did: `intersect`, `diff` or `union`.
     pub operation: &'static str,
     /// The kind of mistake of its approximate result: `false_lines` or `missing_lines`. Their number is in the field of
     /// that name.
@@ -38,36 +38,37 @@ pub struct Comparison {
     /// The approximate run.
     pub approximate: RunReport,
     /// The different lines of each input of an intersection, in the order given; empty where the limit left no room to
-    /// estimate them, and for a difference.
+    /// estimate them, and for a difference or a union.
     pub different_lines: Vec<Bounds>,
     /// The different lines that went into the filter: of the smallest input of an intersection, of all but the first of
-    /// a difference; `None` if the limit left no room to estimate them.
+    /// a difference, of all of a union; `None` if the limit left no room to estimate them.
     pub filter_lines: Option<Bounds>,
     /// The number of different lines that the filter was asked about and that were not put into it: only these could
     /// pass by mistake. For an intersection, the lines of the input that the filter was asked about, less the common
-    /// ones; for a difference, the lines of its exact result. `None` if it is not known.
+    /// ones; for a difference or a union, the lines of its exact result. `None` if it is not known.
     pub could_pass_lines: Option<Bounds>,
-    /// Lines of the approximate result that the exact one does not have: 0 for a difference, as is promised.
+    /// Lines of the approximate result that the exact one does not have: 0 for a difference or a union, as is
+    /// promised.
     pub false_lines: u64,
     /// Lines of the exact result that the approximate one does not have: 0 for an intersection, as is promised.
     pub missing_lines: u64,
-    /// The false lines of an intersection, or the missing lines of a difference, as a share of what could pass by
-    /// mistake; `None` if that is nothing, or not known.
+    /// The false lines of an intersection, or the missing lines of a difference or a union, as a share of what could
+    /// pass by mistake; `None` if that is nothing, or not known.
     pub measured_fpr: Option<f64>,
     /// Bounds of the filter's rate that hold in at least 98 of 100 runs. Two things are uncertain: few
     /// mistakes say little about the rate (Clopper and Pearson, 99 %), and the number of different lines is
     /// mostly an estimate (99 %).
     pub measured_fpr_bounds: Option<Bounds>,
-    /// The rate predicted from the filter's size and the different lines that went into it; `None`
-    /// where no filter was used, or that number is not known. (`approximate.filter` has the rate for
-    /// all lines that went in, repeats included.)
+    /// The rate predicted from the filter's size and the different lines that went into it, of a union its mean while
+    /// the filter fills; `None` where no filter was used, or that number is not known. (`approximate.filter` has the
+    /// rate for all lines that went in, repeats included.)
     pub predicted_fpr: Option<f64>,
     /// The prediction for the lower and the upper bound of the different lines.
     pub predicted_fpr_bounds: Option<Bounds>,
-    /// The rate that follows from the filter's fill.
+    /// The rate that follows from the filter's fill: for a union, that of the last line.
     pub fill_fpr: Option<f64>,
     /// The share of the approximate result's lines that the exact one has, too; 1 if there are none, and for a
-    /// difference.
+    /// difference or a union.
     pub precision: f64,
     /// The share of the exact result's lines that the approximate one has, too; 1 if there are none, and for an
     /// intersection.
@@ -76,19 +77,20 @@ pub struct Comparison {
 
 impl Comparison {
     /// Returns the number of lines that the approximate result gets wrong in the way that its operation can: the false
-    /// lines of an intersection, the missing lines of a difference.
+    /// lines of an intersection, the missing lines of a difference or a union.
     pub fn mistakes(&self) -> u64 {
         match self.mistake {
             Mistake::FalseLines => self.false_lines,
-            Mistake::MissingLines => self.missing_lines,
+            Mistake::MissingLines | Mistake::LostLines => self.missing_lines,
         }
     }
 
-    /// Rates the approximate result in 0..1: by the precision of an intersection, or the recall of a difference.
+    /// Rates the approximate result in 0..1: by the precision of an intersection, or the recall of a difference or
+    /// a union.
     pub fn quality(&self) -> f64 {
         match self.mistake {
             Mistake::FalseLines => self.precision,
-            Mistake::MissingLines => self.recall,
+            Mistake::MissingLines | Mistake::LostLines => self.recall,
         }
     }
 }

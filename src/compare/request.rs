@@ -18,9 +18,10 @@ pub(super) fn check(sources: &[Source], mistake: Mistake, options: &Options) -> 
     let advice = match mistake {
         // The filters of more files form a chain: no one of them has the rate that is measured.
         Mistake::FalseLines if given != 2 => {
-            Some("give two (only `Selection::difference` takes more)")
+            Some("give two (`Selection::difference` and `Selection::union` take more)")
         }
         Mistake::MissingLines if given < 2 => Some("give two or more"),
+        Mistake::LostLines if given < 1 => Some("give one or more"),
         _ => None,
     };
     if let Some(advice) = advice {

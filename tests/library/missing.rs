@@ -205,6 +205,55 @@ fn l14_points_share_what_they_can_and_the_first_file_is_not_estimated() {
 }
 
 #[test]
+fn l14_what_bloom_loses_of_a_union_is_counted_and_predicted() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    let contents = [
+        numbered(0..60_000, 20),
+        numbered(50_000..100_000, 20),
+        numbered(0..60_000, 20),
+    ];
+    let paths = sandbox.files(&contents);
+    let options = Options {
+        bits_per_key: Some(3.0),
+        hash_key: KEY,
+        ..sandbox.options()
+    };
+    for (count, all) in [(1, 60_000), (3, 100_000)] {
+        let mut missing = BTreeSet::new();
+        let mut sink = |line: &[u8]| {
+            assert!(missing.insert(line.to_vec()), "a missing line came twice");
+            Ok(())
+        };
+        let (inputs, union) = (sources(&paths[..count]), Selection::union());
+        let found = compare(&inputs, union, &from_here(&options), &mut sink).unwrap();
+        assert_eq!(
+            (found.operation, found.mistake),
+            ("union", Mistake::LostLines)
+        );
+        let truth: Lines = contents[..count]
+            .iter()
+            .flat_map(|bytes| distinct(bytes, options.format))
+            .collect();
+        assert!(missing.is_subset(&truth));
+        let lost = missing.len() as u64;
+        assert_eq!((found.missing_lines, found.false_lines), (lost, 0));
+        assert_eq!(found.exact.stats.output.lines, all);
+        assert_eq!(found.approximate.stats.output.lines + lost, all);
+        let rate = lost as f64 / all as f64;
+        assert_eq!(found.measured_fpr, Some(rate));
+        assert!((found.recall + rate - 1.0).abs() < 1e-12);
+        let (predicted, at_end) = (found.predicted_fpr.unwrap(), found.fill_fpr.unwrap());
+        assert!((rate / predicted - 1.0).abs() < 0.15, "{rate}, {predicted}");
+        assert!(at_end > 2.0 * predicted, "{at_end}, {predicted}");
+        assert_eq!(
+            found.filter_lines.map(|lines| lines.estimate),
+            Some(all as f64)
+        );
+    }
+}
+
+#[test]
 fn l14_a_difference_of_one_file_and_other_selections_are_refused() {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
@@ -218,8 +267,10 @@ fn l14_a_difference_of_one_file_and_other_selections_are_refused() {
     };
     let said = refused(&paths[..1], Selection::difference());
     assert!(said.contains("give two or more"), "{said}");
-    let said = refused(&paths, Selection::union());
-    assert!(said.contains("union"), "{said}");
+    let said = refused(&paths, Selection::union().with_duplicates());
+    assert!(said.contains("each line once"), "{said}");
+    let said = refused(&paths[..0], Selection::union());
+    assert!(said.contains("give one or more"), "{said}");
     let said = refused(&paths, Selection::difference().with_repeats());
     assert!(said.contains("each line once"), "{said}");
 }

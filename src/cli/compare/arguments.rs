@@ -20,27 +20,31 @@ use crate::cli::sides::{FILES, InputArguments};
 use crate::cli::texts::{self, long};
 
 const COMPARED: &str = "\
-Takes intersect and diff, also by other names such as difference. Only diff takes more than two files. symdiff cannot \
-be approximated, and an approximate union has a different error rate for each file, so neither can be compared.";
+Takes intersect, diff and union, also by other names such as difference or dedup. diff and union also take more than \
+two files, and union takes one. symdiff cannot be approximated.";
 const EXACT: &str = "This is the strategy of the exact run. The approximate run always uses bloom.";
 const HIGHER: &str = "If the predicted rate is higher, the command fails.";
 const PAGE: &str = "\
 The page shows the predicted and measured rates over memory, the times of both runs, their phases, memory and buckets, \
 and the data behind each chart. It loads nothing from the network.";
 
-/// Run intersect or diff exactly and approximately, and show how the results differ.
+/// Run intersect, diff or union exactly and approximately, and show how the results differ.
 ///
 /// The exact run comes first, then the approximate one (--strategy bloom), both under the same memory limit. An
-/// approximate intersect has false lines; an approximate diff misses lines. Both mistakes are lines that pass the
-/// filter although they should not. The output shows their number, and the false-positive rate as measured, as
+/// approximate intersect has false lines; an approximate diff or union misses lines. Both mistakes are lines that pass
+/// the filter although they should not. The output shows their number, and the false-positive rate as measured, as
 /// predicted, and as computed from the contents of the filter. For intersect, it shows the share of the approximate
-/// result that is right (precision); for diff, the share of the exact result that was found (recall). It also shows the
-/// seconds, bytes, temporary disk and peak memory of each run.
+/// result that is right (precision); for diff and union, the share of the exact result that was found (recall). It also
+/// shows the seconds, bytes, temporary disk and peak memory of each run.
 ///
 /// The measured rate of intersect is the number of false lines divided by the number of distinct lines that only the
 /// larger file has. If the larger file has more than 65,536 distinct lines (fewer under a low memory limit), outset
-/// estimates that number. The measured rate of diff is the number of missing lines divided by the number of lines of
-/// the exact result.
+/// estimates that number. The measured rate of diff and union is the number of missing lines divided by the number of
+/// lines of the exact result.
+///
+/// With --operation union, outset shows how many lines, or keys (--key), a Bloom filter of the same memory would lose
+/// from a data set that it deduplicates. The filter fills up while it is asked: the predicted rate is the mean from the
+/// first line to the last, and the rate computed from its contents is that of the last line.
 ///
 /// The bounds of a number, and those of the predicted rate, hold with 99% confidence. The bounds of the measured rate,
 /// one number divided by another, hold with 98%.
@@ -50,7 +54,7 @@ and the data behind each chart. It loads nothing from the network.";
 ///
 /// Both results stay on temporary disk until they are compared.
 #[derive(Debug, Args)]
-#[command(mut_arg(FILES, |file| file.help("Two files (for --operation diff, two or more); no pipes, because each file is read several times")))]
+#[command(mut_arg(FILES, |file| file.help("Two files (for --operation diff, two or more; for union, one or more); no pipes, because each file is read several times")))]
 pub(crate) struct CompareArguments {
     #[arg(
         long,
@@ -73,7 +77,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "sweep")]
     list_false: Option<PathBuf>,
 
-    /// Write the missing lines to FILE, complete or not at all (diff)
+    /// Write the missing lines to FILE, complete or not at all (diff, union)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sweep", "list_false"])]
     list_missing: Option<PathBuf>,
 
@@ -145,6 +149,11 @@ impl CompareArguments {
                 missing_lines,
                 false_lines,
                 "an approximate diff has no false line",
+            ),
+            Mistake::LostLines => (
+                missing_lines,
+                false_lines,
+                "an approximate union has no false line",
             ),
         };
         if other.0.is_some() {

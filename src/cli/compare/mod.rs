@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
         sweep.check(&options)?;
     }
     let purpose = SidesPurpose {
-        least: 2,
+        least: arguments.operation.selection().least_sides(),
         lacks_output: false,
     };
     let sources = arguments.inputs.sources_for(purpose)?;

@@ -3,7 +3,7 @@
 //! *Owns:* the layout for people. *Invariants:* every figure is one of the JSON report, rounded; what
 //! was estimated says so.
 
-use outset::compare::{Comparison, RunReport};
+use outset::compare::{Comparison, Mistake, RunReport};
 use outset::estimate::Bounds;
 
 use super::words::{self, Words};
@@ -44,6 +44,7 @@ pub(super) fn of_one(found: &Comparison) -> String {
         numbers::bytes(found.temp_peak_bytes)
     )];
     lines.extend(aligned(&table));
+    lines.extend(describe_loss(found));
     lines.push(describe_rates(found));
     lines.push(describe_result(found));
     lines.join("\n")
@@ -65,6 +66,26 @@ fn describe_result(found: &Comparison) -> String {
     )
 }
 
+/// Words how many lines a filter alone would lose of a union, as measured and as predicted.
+fn describe_loss(found: &Comparison) -> Option<String> {
+    let filter = found.approximate.stats.filter.as_ref()?;
+    if found.mistake != Mistake::LostLines {
+        return None;
+    }
+    let all = found.exact.stats.output.lines as f64;
+    let predicted = found.predicted_fpr.map_or_else(
+        || "-".to_owned(),
+        |rate| grouped((rate * all).round() as u64),
+    );
+    Some(format!(
+        "lost: {} of {} distinct lines, with a Bloom filter of {} instead of an exact comparison (predicted: \
+         {predicted})",
+        grouped(found.missing_lines),
+        grouped(found.exact.stats.output.lines),
+        numbers::bytes(filter.bits.div_ceil(8)),
+    ))
+}
+
 fn describe_rates(found: &Comparison) -> String {
     let (Some(all), Some(measured)) = (found.could_pass_lines, found.measured_fpr_bounds) else {
         let known = found
@@ -79,9 +100,14 @@ fn describe_rates(found: &Comparison) -> String {
     } else {
         format!("about {}", grouped(all.estimate as u64))
     };
+    // The filter of a union fills up while it is asked: what it contains tells the rate of the last line.
+    let when = match found.mistake {
+        Mistake::LostLines => " at the end,",
+        Mistake::FalseLines | Mistake::MissingLines => "",
+    };
     format!(
         "false-positive rate: of {could_pass} lines that {}, {} passed the filter\n  measured {} ({} to {} at 98%)\n  \
-         predicted {}; {} computed from the contents of the filter",
+         predicted {}; {}{when} computed from the contents of the filter",
         Words::of(found.mistake).could_pass,
         grouped(found.mistakes()),
         percent(measured.estimate),

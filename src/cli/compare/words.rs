@@ -45,12 +45,22 @@ const MISSING_LINES: Words = Words {
     never: "lines are false",
 };
 
+/// Of a union.
+const LOST_LINES: Words = Words {
+    operation: "union",
+    exact_lines: "distinct lines",
+    exact_column: "distinct",
+    could_pass: "came for the first time",
+    ..MISSING_LINES
+};
+
 impl Words {
     /// Returns the words for `mistake`.
     pub(crate) fn of(mistake: Mistake) -> &'static Self {
         match mistake {
             Mistake::FalseLines => &FALSE_LINES,
             Mistake::MissingLines => &MISSING_LINES,
+            Mistake::LostLines => &LOST_LINES,
         }
     }
 
@@ -66,6 +76,6 @@ impl Words {
 pub(crate) fn broken_promises(found: &Comparison) -> u64 {
     match found.mistake {
         Mistake::FalseLines => found.missing_lines,
-        Mistake::MissingLines => found.false_lines,
+        Mistake::MissingLines | Mistake::LostLines => found.false_lines,
     }
 }

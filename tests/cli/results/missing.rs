@@ -165,23 +165,95 @@ fn l14_sides_of_many_files_and_files_given_twice_are_compared() {
 }
 
 #[test]
+fn l14_what_a_bloom_filter_loses_of_a_data_set_is_said_in_words() {
+    let sandbox = Sandbox::new();
+    let document = |number: u32| {
+        format!(
+            "{{\"id\": {number}, \"text\": \"no {}\\nend\"}}\n",
+            number % 30_000
+        )
+    };
+    let shard = |numbers: std::ops::Range<u32>| numbers.map(document).collect::<String>();
+    sandbox.write("a", shard(0..25_000));
+    sandbox.write("b", shard(20_000..50_000));
+    let said = text(&sandbox.run(&format!(
+        "compare -q --operation dedup --jsonl -k text --bits-per-key 4 --list-missing ../out/missing \
+         --stats ../out/stats --report ../out/page {KEY} --side a b"
+    )));
+    let stats = report(&sandbox, "stats");
+    let missing = stats["missing_lines"].as_u64().unwrap();
+    assert!(missing > 100, "{missing}");
+    let lost = said
+        .lines()
+        .find(|line| line.starts_with("lost: "))
+        .unwrap();
+    let begin = format!("lost: {missing} of 30,000 distinct lines, with a Bloom filter of ");
+    assert!(lost.starts_with(&begin), "{lost}");
+    let predicted = lost.split("(predicted: ").nth(1).unwrap();
+    let predicted: f64 = predicted.trim_end_matches(')').parse().unwrap();
+    assert!((missing as f64 / predicted - 1.0).abs() < 0.3, "{lost}");
+    for part in [
+        "of the 30,000 lines that came for the first time, ",
+        " at the end, computed from the contents of the filter",
+        "recall: ",
+        "no lines are false",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(
+        (
+            &stats["operation"],
+            &stats["mistake"],
+            &stats["false_lines"]
+        ),
+        (&"union".into(), &"missing_lines".into(), &0.into())
+    );
+    let (low, high) = (
+        number(&stats, "/measured_fpr_bounds/low"),
+        number(&stats, "/measured_fpr_bounds/high"),
+    );
+    let predicted = number(&stats, "/predicted_fpr");
+    assert!(
+        low < predicted * 1.3 && predicted < high * 1.3,
+        "{low} {high}"
+    );
+    let page = fs::read_to_string(sandbox.output("page")).unwrap();
+    assert!(page.contains("Exact and approximate union") && page.contains("took it for one of"));
+    // Each key once, all of them of the data set.
+    let listed = fs::read_to_string(sandbox.output("missing")).unwrap();
+    let found: BTreeSet<&str> = listed.lines().collect();
+    assert_eq!(
+        (found.len(), listed.lines().count() as u64),
+        (missing as usize, missing)
+    );
+    let is_key = |key: &&str| {
+        let number = key
+            .strip_prefix("\"no ")
+            .and_then(|key| key.strip_suffix("\\nend\""));
+        number.is_some_and(|number| number.parse::<u32>().is_ok_and(|number| number < 30_000))
+    };
+    assert!(found.iter().all(is_key), "{listed}");
+}
+
+#[test]
 fn l14_operations_and_lists_that_have_no_meaning_are_wrong_usage() {
     let (sandbox, _) = three();
     for (arguments, code, parts) in [
         (
-            "--operation union a b",
+            "--operation symdiff a b",
             2,
             &[
                 "--operation: ",
-                "union keeps filling",
-                "compare intersect or diff",
+                "symdiff has no approximate result",
+                "compare intersect, diff or union",
             ][..],
         ),
-        ("--operation uniq a b", 2, &["compare intersect or diff"]),
+        ("--operation union", 2, &["FILE"]),
+        ("--operation union a -", 2, &["-: ", "several times"]),
         (
-            "--operation symdiff a b",
+            "--operation union --list-false ../out/f a b",
             2,
-            &["symdiff has no approximate result"],
+            &["--list-false", "union", "use --list-missing"],
         ),
         (
             "--operation overlaps a b",

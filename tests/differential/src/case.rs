@@ -199,8 +199,8 @@ pub enum Way {
         /// The rate that it is built for.
         fpr: f64,
     },
-    /// `compare`, of the operation whose approximate result has these mistakes: an intersection of two inputs, or a
-    /// difference.
+    /// `compare`, of the operation whose approximate result has these mistakes: an intersection of two inputs, a
+    /// difference, or a union.
     Compare(Mistake),
     /// The lines of the first input into a filter by `insert_new`, the first half of them out again: the
     /// filter must still have the others.

@@ -198,8 +198,16 @@ impl<'a> Truth<'a> {
         }
         let found = distinct(&answer.lines)?;
         if let Some(compared) = answer.compared {
-            if setting.way == Way::Compare(Mistake::MissingLines) {
-                return self.judge_missing(&numbers(case, setting), compared, &found);
+            let named = numbers(case, setting);
+            match setting.way {
+                Way::Compare(Mistake::MissingLines) => {
+                    return Self::judge_missing(&self.alone(&named), compared, &found);
+                }
+                Way::Compare(Mistake::LostLines) => {
+                    let all = named.iter().flat_map(|&number| &self.inputs[number]);
+                    return Self::judge_missing(&all.copied().collect(), compared, &found);
+                }
+                _ => {}
             }
             self.judge_false(compared, &found)?;
             return self.must_be_from_one_input(&found, 0..case.inputs.len());
@@ -235,27 +243,27 @@ impl<'a> Truth<'a> {
             })
     }
 
-    /// The lines that a comparison calls missing must be of the difference of inputs that are named by these numbers,
-    /// and its counts must agree with them.
-    fn judge_missing(
-        &self,
-        named: &[usize],
-        compared: Compared,
-        found: &Lines,
-    ) -> Result<(), Wrong> {
+    /// Lists the lines that only the first of the inputs with these numbers has.
+    fn alone(&self, named: &[usize]) -> Lines<'a> {
         let has = |line: &&[u8], number: &usize| self.inputs[*number].contains(*line);
         let is_alone = |line: &&[u8]| !named[1..].iter().any(|number| has(line, number));
         let first = self.inputs[named[0]].iter().copied();
-        let alone: Lines = first.filter(is_alone).collect();
-        let (expected, missing) = (alone.len() as u64, found.len() as u64);
+        first.filter(is_alone).collect()
+    }
+
+    /// The lines that a comparison calls missing must be of the exact result `all`, and its counts must agree with
+    /// them.
+    fn judge_missing(all: &Lines, compared: Compared, found: &Lines) -> Result<(), Wrong> {
+        let (expected, missing) = (all.len() as u64, found.len() as u64);
         let claimed = (compared.exact, compared.missing, compared.extra);
         if claimed != (expected, missing, 0) || compared.approximate + missing != expected {
-            let what = format!("{compared:?}, where {expected} are alone and {missing} missing");
+            let what =
+                format!("{compared:?}, where {expected} are to be found and {missing} missing");
             return Wrong::err(WrongKind::Counts, what);
         }
-        found.difference(&alone).next().map_or(Ok(()), |line| {
+        found.difference(all).next().map_or(Ok(()), |line| {
             let what = format!(
-                "it is not of the difference, but called missing: {}",
+                "it is not of the exact result, but called missing: {}",
                 shown(line)
             );
             Wrong::err(WrongKind::Extra, what)

@@ -350,6 +350,7 @@ fn answer(
             let selection = match mistake {
                 Mistake::FalseLines => Selection::intersection(),
                 Mistake::MissingLines => Selection::difference(),
+                Mistake::LostLines => Selection::union(),
             };
             let found = compare(sources, selection, options, &mut sink)?;
             compared = Some(Compared {

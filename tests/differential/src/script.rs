@@ -120,6 +120,9 @@ fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
         Way::Compare(Mistake::MissingLines) => {
             ("outset compare --operation diff".to_owned(), &names[..])
         }
+        Way::Compare(Mistake::LostLines) => {
+            ("outset compare --operation union".to_owned(), &names[..])
+        }
         Way::Changed { kind } => {
             script.push_str(&changes(&names[0], kind));
             return;

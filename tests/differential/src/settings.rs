@@ -86,10 +86,12 @@ fn way(choices: &mut Choices, case: &Case) -> Way {
             ]),
             fpr: choices.pick(&[0.3, 0.05, 0.01]),
         },
-        11 if are_files && !is_twice && case.inputs.len() == 2 => {
-            Way::Compare(choices.pick(&[Mistake::FalseLines, Mistake::MissingLines]))
-        }
-        11 if are_files => Way::Compare(Mistake::MissingLines),
+        11 if are_files && !is_twice && case.inputs.len() == 2 => Way::Compare(choices.pick(&[
+            Mistake::FalseLines,
+            Mistake::MissingLines,
+            Mistake::LostLines,
+        ])),
+        11 if are_files => Way::Compare(choices.pick(&[Mistake::MissingLines, Mistake::LostLines])),
         12 if are_files && !is_twice => Way::Changed {
             kind: choices.pick(&[Kind::Counting, Kind::Fingerprint]),
         },

@@ -35,7 +35,7 @@ fn lead_of_one(point: &Comparison) -> Markup {
             strong { (grouped(point.mistakes() as f64)) " " (point.mistake.name()) }
             @match point.mistake {
                 Mistake::FalseLines => { " among " (grouped(approximate.output.lines as f64)) }
-                Mistake::MissingLines => {}
+                Mistake::MissingLines | Mistake::LostLines => {}
             }
             " (" (words.quality) " " (numbers::share(point.quality())) "). Both had " (numbers::bytes(point.memory.limit_bytes)) " of memory."
         }
@@ -90,7 +90,7 @@ pub(super) fn results(figures: &Figures, bases: &[String], points: &[Comparison]
             Mistake::FalseLines => {
                 (rows_at(figures, "What was found", bases, &[found, COULD_PASS].concat()))
             }
-            Mistake::MissingLines => {
+            Mistake::MissingLines | Mistake::LostLines => {
                 (rows_at(figures, "What was found", bases, &[found, EXPECTED].concat()))
             }
         }
@@ -104,6 +104,11 @@ pub(super) fn results(figures: &Figures, bases: &[String], points: &[Comparison]
         Mistake::MissingLines => {
             "A missing line is in the exact result but not in the approximate one, because the filter of the other \
              inputs let it pass by mistake. That could be any line of the exact result."
+        }
+        Mistake::LostLines => {
+            "A missing line is in the exact result but not in the approximate one, because the filter took it for one of \
+             the lines before it. The filter fills up while it is asked, so this happens more often to the last lines \
+             than to the first."
         }
     };
     section("Results", text, &content)
@@ -175,7 +180,7 @@ fn inputs(figures: &Figures, bases: &[String], mistake: Mistake) -> Markup {
     );
     let distinct = match mistake {
         Mistake::FalseLines => distinct_lines(figures, first),
-        Mistake::MissingLines => {
+        Mistake::MissingLines | Mistake::LostLines => {
             let base = format!("{first}/filter_lines");
             let known: Vec<String> = figures
                 .get(&base)
