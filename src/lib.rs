@@ -330,7 +330,7 @@ pub use output::{
 };
 pub use overlaps::{Combination, Overlaps, Pairs, overlaps, pairs};
 pub use plan::Strategy;
-pub use record::{BadRecords, Dialect, Field, Joined, KeyForm, Keys, Syntax};
+pub use record::{BadRecords, Dialect, Field, Joined, KeyForm, Keys, Ranking, Syntax};
 pub use results::{Results, collect};
 pub use run::listing::Listing;
 pub use run::survey::job_for;

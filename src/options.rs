@@ -200,6 +200,7 @@ impl Options {
             format: self.line_format(),
             keys: self.keys.as_ref(),
             first_number: 1,
+            last_ranked: u32::MAX,
             memory_bytes: memory_bytes / 2,
             interrupt: &self.interrupt,
         }

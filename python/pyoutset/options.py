@@ -74,7 +74,8 @@ class SelectionOptions(RunOptions, total=False):
     min_count: int
     max_count: int
     top: int
-    keep: Literal["first", "last", "none"]
+    #: ``"first"``, ``"last"``, ``"none"``, ``"min:FIELD"`` or ``"max:FIELD"``.
+    keep: str
     all: bool
     distinct: bool
     keys_only: bool

@@ -103,6 +103,8 @@ impl Coalescer {
         let keys: Vec<&[u8]> = self.ends.iter().map(key).collect();
         let batch = Batch {
             ordinals: &self.ordinals,
+            // Only keys are coalesced, and only records have ranks.
+            ranks: &[],
             ..Batch::new(&keys, &self.hashes)
         };
         let all: Vec<u32> = (0..keys.len() as u32).collect();

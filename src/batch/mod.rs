@@ -21,7 +21,7 @@ use crate::error::Result;
 use crate::hash::LineHasher;
 use crate::memory::budget::Reservation;
 use crate::record::{Bad, Columns, Key, MOST_BUILT_BYTES, PassedOver};
-use crate::selection::NO_ORDINAL;
+use crate::selection::{NO_ORDINAL, Place};
 
 /// Lines in a batch. Enough for prefetches to hide memory latency and to spread the cost of a
 /// lock.
@@ -49,6 +49,8 @@ pub(crate) struct Batch<'a> {
     pub(crate) hashes: &'a [u64],
     /// Their ordinals: one for each line, or none.
     pub(crate) ordinals: &'a [u64],
+    /// Their ranks: one for each, where records are ranked, or none.
+    pub(crate) ranks: &'a [u128],
 }
 
 /// The buffers that [`for_each_batch`] fills for each batch: its caller keeps them, so that the memory is used again.
@@ -56,6 +58,7 @@ pub(crate) struct Batch<'a> {
 pub(crate) struct Scratch {
     hashes: Vec<u64>,
     ordinals: Vec<u64>,
+    ranks: Vec<u128>,
     /// The bytes of keys that are no pieces of their records.
     built: Vec<u8>,
 }
@@ -87,6 +90,7 @@ impl Keyed<'_> {
         &self,
         records: &mut [&'r [u8]],
         ordinals: &mut [u64],
+        ranks: &mut Vec<u128>,
         keys: &mut Vec<Key<'r>>,
         built: &mut Vec<u8>,
         long_key: &mut Option<Reservation>,
@@ -107,8 +111,14 @@ impl Keyed<'_> {
                     key => key,
                 },
             };
+            // A record without a rank is as one without a key.
+            let key = key.and_then(|key| match self.columns.ranks() {
+                true => self.columns.rank(record).map(|rank| (key, Some(rank))),
+                false => Ok((key, None)),
+            });
             match key {
-                Ok(key) if self.takes(&key, built) => {
+                Ok((key, rank)) if self.takes(&key, built) => {
+                    ranks.extend(rank);
                     records[keys.len()] = record;
                     if let Some(&ordinal) = ordinals.get(index) {
                         ordinals[keys.len()] = ordinal;
@@ -165,6 +175,7 @@ impl<'a> Batch<'a> {
             keys: lines,
             hashes,
             ordinals: &[],
+            ranks: &[],
         }
     }
 
@@ -175,6 +186,22 @@ impl<'a> Batch<'a> {
             .get(index as usize)
             .copied()
             .unwrap_or(NO_ORDINAL)
+    }
+
+    /// Returns the place of the line at `index` among the occurrences of its key.
+    #[inline]
+    pub(crate) fn place(&self, index: u32) -> Place {
+        match self.ordinal(index) {
+            // Its record is not written: it comes after all others.
+            NO_ORDINAL => Place {
+                rank: u128::MAX,
+                ordinal: NO_ORDINAL,
+            },
+            ordinal => Place {
+                rank: self.ranks.get(index as usize).copied().unwrap_or(0),
+                ordinal,
+            },
+        }
     }
 
     /// Lists the indexes of the lines that `filter` lets through (all without it), in order. `passing` is
@@ -245,11 +272,13 @@ pub(crate) fn for_each_batch<'a>(
         let Scratch {
             hashes,
             ordinals: own_ordinals,
+            ranks,
             built,
         } = &mut *scratch;
         group.clear();
         hashes.clear();
         own_ordinals.clear();
+        ranks.clear();
         match keyed {
             Some(_) => {
                 group.append(&mut waiting);
@@ -274,8 +303,14 @@ pub(crate) fn for_each_batch<'a>(
         let keys = match keyed {
             None => &group[..],
             Some(keyed) => {
-                let done =
-                    keyed.take(&mut group, own_ordinals, &mut taken, built, &mut long_key)?;
+                let done = keyed.take(
+                    &mut group,
+                    own_ordinals,
+                    ranks,
+                    &mut taken,
+                    built,
+                    &mut long_key,
+                )?;
                 waiting.extend_from_slice(&group[done..]);
                 waiting_ordinals.extend(own_ordinals.iter().skip(done));
                 group.truncate(taken.len());
@@ -298,6 +333,7 @@ pub(crate) fn for_each_batch<'a>(
             keys,
             hashes,
             ordinals: own_ordinals,
+            ranks,
         };
         let goes_on = work(batch)?;
         if built.capacity() > MOST_SCRATCH {

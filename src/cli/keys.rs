@@ -163,8 +163,9 @@ impl KeyArguments {
                 BadRecordsName::Skip => BadRecords::Skip,
             },
             fields_of,
-            // An option of the commands that write records.
+            // Options of the commands that write records.
             row_numbers: false,
+            ranking: None,
         })
     }
 

@@ -38,6 +38,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("ignores_case", "--ignore-case"),
     ("trims", "--trim"),
     ("squeezes", "--squeeze"),
+    ("ranking", "--keep"),
     ("row_numbers", "--rows"),
     ("strip_cr", "--strip-cr"),
     ("temp_dirs", "--temp-dir"),
@@ -89,6 +90,8 @@ const OPTIONS: &[(&str, &str)] = &[
 const OPPOSITES: &[(&str, &str)] = &[
     ("leave out `of_records`", "add --keys-only"),
     ("without `of_records`", "with --keys-only"),
+    ("add `of_records`", "leave out --keys-only"),
+    ("leave out `with_repeats` of records", "add --distinct"),
 ];
 
 /// Names settings in `message` as they are typed.

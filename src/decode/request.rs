@@ -17,6 +17,8 @@ pub(crate) struct Opening<'a> {
     pub(crate) keys: Option<&'a Keys>,
     /// The number of the first input with the caller, 1 for all of them.
     pub(crate) first_number: u32,
+    /// The number of the last input whose records are ranked, if any are: only those that are written have to be.
+    pub(crate) last_ranked: u32,
     /// The memory of a decoder that reads a header, in bytes.
     pub(crate) memory_bytes: u64,
     /// Ends the waiting for a header.
@@ -33,6 +35,7 @@ impl<'a> Opening<'a> {
             format: LineFormat::default(),
             keys: None,
             first_number: 1,
+            last_ranked: u32::MAX,
             memory_bytes: 1 << 20,
         }
     }

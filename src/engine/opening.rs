@@ -3,6 +3,7 @@
 //! *Owns:* the opening of inputs, of stored filters and of the files that they are saved to, and the temporary space
 //! of a run. *Invariants:* nothing is written here. *Cost:* a stored filter is read once, to be checked.
 
+use crate::decode::request::Opening;
 use crate::error::{Error, Result};
 use crate::filter::{CheckedFilter, FilterTarget, StoredFilter};
 use crate::hash::HashKey;
@@ -82,7 +83,8 @@ pub(super) fn with_stored(job: Job, stored: Option<&CheckedFilter>) -> Job {
 /// Opens all inputs and checks their number: two or more, or one for a union or with a stored filter.
 ///
 /// # Errors
-/// [`Error::Usage`] for too few, or where rows of others than the first would be numbered; [`Error::Input`] for one
+/// [`Error::Usage`] for too few, or where rows of others than the first would be numbered, or where a ranking has
+/// nothing to choose; [`Error::Input`] for one
 /// that cannot be read.
 pub(super) fn open(
     inputs: &[Source],
@@ -102,7 +104,11 @@ pub(super) fn open(
         ));
     }
     check_rows(inputs.len(), selection, options)?;
-    Input::open_all(inputs, options.opening())
+    let opening = Opening {
+        last_ranked: last_ranked(inputs.len(), selection, options)?,
+        ..options.opening()
+    };
+    Input::open_all(inputs, opening)
 }
 
 /// Checks that an answer of row numbers has rows of the first of `sides` inputs alone.
@@ -119,6 +125,50 @@ fn check_rows(sides: usize, selection: Selection, options: &Options) -> Result<(
                number",
         "use diff, or intersect without `at_least`, `at_most`, `exactly` or `only`",
     ))
+}
+
+/// Returns the number of the last input whose records are ranked: all are, or those of the first alone if no others are
+/// written.
+///
+/// # Errors
+/// [`Error::Usage`] for a ranking where no record is chosen by its rank, and for none where one is.
+fn last_ranked(sides: usize, selection: Selection, options: &Options) -> Result<u32> {
+    let refuse = |what: &str, advice| Err(Error::usage(format!("`ranking`: {what}"), advice));
+    let keys = options.keys.as_ref();
+    let has_ranking = keys.is_some_and(|keys| keys.ranking.is_some());
+    if !(selection.keeps_ranked || has_ranking) {
+        return Ok(0);
+    }
+    if !has_ranking {
+        return refuse(
+            "a number chooses one of the records with the same key, but there are no keys",
+            "add `keys`",
+        );
+    }
+    if !selection.keeps_ranked {
+        return refuse(
+            "nothing is chosen by this number",
+            "add `Selection::keeping_ranked`",
+        );
+    }
+    let rule = Rule::new(selection, sides)?;
+    if rule.picks_first() {
+        return Ok(if rule.keeps_records_of(2) {
+            u32::MAX
+        } else {
+            1
+        });
+    }
+    if selection.records {
+        return refuse(
+            "this command writes every record of the first file whose key is selected, so none is chosen",
+            "leave out `with_repeats` of records",
+        );
+    }
+    refuse(
+        "keys are written, so no record is chosen",
+        "add `of_records`",
+    )
 }
 
 /// Makes temporary space in the directories that the options name, capped as they say. Runs that share these

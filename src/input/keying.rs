@@ -4,6 +4,7 @@
 //! before any record is read; the header of a file is no record of it. *Cost:* reading headers
 //! ([`front`](crate::input::front)) where there are some, and 24 bytes for each file.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -62,12 +63,22 @@ impl Keying {
         number: u32,
         opening: Opening<'_>,
     ) -> Result<Option<Self>> {
-        let Some(keys) = opening.keys else {
+        let Some(keys) = keys_of(number, opening) else {
             return Ok(None);
         };
+        let keys = &*keys;
         let mut keying = Self::new(keys);
         for part in 0..parts.all().len() {
             if let Some(table) = parts.all()[part].format.table() {
+                if keys.ranking.is_some() {
+                    return Err(Error::usage(
+                        format!(
+                            "{}: is Parquet, whose rows cannot be chosen by `ranking`",
+                            parts.name(part).display()
+                        ),
+                        "leave out `ranking`, or give the records as text",
+                    ));
+                }
                 let columns = Columns::of_table(keys, number, table.columns());
                 let header = table.header().map(|names| HeaderRecord {
                     record: names.to_vec(),
@@ -123,9 +134,10 @@ impl Keying {
         opening: Opening<'_>,
         read_front: impl FnOnce(FrontRules) -> Result<Front>,
     ) -> Result<Option<Self>> {
-        let Some(keys) = opening.keys else {
+        let Some(keys) = keys_of(number, opening) else {
             return Ok(None);
         };
+        let keys = &*keys;
         let mut keying = Self::new(keys);
         if !keys.has_header_of(number) {
             keying.add_text(keys, number, Front::default(), name)?;
@@ -311,6 +323,18 @@ impl Keying {
         let fronts = vec![0; self.fronts.len()];
         Self { fronts, ..self }
     }
+}
+
+/// Returns the keys of the input with `number`: without a ranking where its records are not ranked.
+fn keys_of(number: u32, opening: Opening<'_>) -> Option<Cow<'_, Keys>> {
+    let keys = opening.keys?;
+    if number <= opening.last_ranked || keys.ranking.is_none() {
+        return Some(Cow::Borrowed(keys));
+    }
+    Some(Cow::Owned(Keys {
+        ranking: None,
+        ..keys.clone()
+    }))
 }
 
 /// The records of an input.

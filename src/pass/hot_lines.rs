@@ -1,8 +1,8 @@
 //! A cache of hot lines, those that were seen a moment ago: they are spilled a few times, not each time.
 //!
 //! *Owns:* a small table of recent lines, one per worker. *Invariants:* a line is called a repeat only if the very same
-//! bytes were noted before by this worker, and so are in a bucket already, with an ordinal that is not larger. A repeat
-//! that is not noticed costs nothing but the spill that it would have cost anyway. *Cost:* 72 KiB per worker; one look
+//! bytes were noted before by this worker, and so are in a bucket already, with a place that is not larger. A repeat
+//! that is not noticed costs nothing but the spill that it would have cost anyway. *Cost:* 88 KiB per worker; one look
 //! into it a line, and a copy of the line where its hash came twice.
 //!
 //! Real logs and crawls have lines that make up a per cent or half of the file. Spilled each time,
@@ -11,7 +11,7 @@
 //! A slot remembers a hash first and the line only when the hash comes again: most lines come once
 //! while a slot is theirs, and need no copy.
 
-use crate::selection::NO_ORDINAL;
+use crate::selection::{NO_ORDINAL, Place};
 
 /// Slots for lines. A power of two.
 const SLOTS: usize = 512;
@@ -30,8 +30,8 @@ pub(super) struct HotLines {
 #[derive(Debug, Clone, Copy)]
 struct HotLine {
     hash: u64,
-    /// The smallest ordinal with which it was spilled.
-    ordinal: u64,
+    /// The smallest place with which it was spilled.
+    place: Place,
     /// Bytes in use, up to [`LONGEST`]; more than that means that there is no line.
     length: u8,
     bytes: [u8; LONGEST],
@@ -42,7 +42,7 @@ impl HotLines {
     pub(super) fn new() -> Self {
         let nothing = HotLine {
             hash: 0,
-            ordinal: NO_ORDINAL,
+            place: NO_ORDINAL.into(),
             length: u8::MAX,
             bytes: [0; LONGEST],
         };
@@ -52,19 +52,20 @@ impl HotLines {
         }
     }
 
-    /// Returns true if exactly this line was noted before, with an ordinal that is not larger. Notes it if its hash
+    /// Returns true if exactly this line was noted before, with a place that is not larger. Notes it if its hash
     /// came before.
-    pub(super) fn is_repeat(&mut self, hash: u64, line: &[u8], ordinal: u64) -> bool {
+    pub(super) fn is_repeat(&mut self, hash: u64, line: &[u8], place: impl Into<Place>) -> bool {
+        let place = place.into();
         let slot = hash as usize % SLOTS;
         if self.hashes[slot] != hash {
             self.hashes[slot] = hash;
             return false;
         }
         let recent = &mut self.lines[slot];
-        if recent.hash == hash && recent.line() == Some(line) && recent.ordinal <= ordinal {
+        if recent.hash == hash && recent.line() == Some(line) && recent.place <= place {
             return true;
         }
-        recent.set(hash, line, ordinal);
+        recent.set(hash, line, place);
         false
     }
 }
@@ -76,10 +77,10 @@ impl HotLine {
     }
 
     /// Remembers `line`, unless it is too long: then the slot keeps what it had.
-    fn set(&mut self, hash: u64, line: &[u8], ordinal: u64) {
+    fn set(&mut self, hash: u64, line: &[u8], place: Place) {
         if line.len() <= LONGEST {
             self.hash = hash;
-            self.ordinal = ordinal;
+            self.place = place;
             self.length = line.len() as u8;
             self.bytes[..line.len()].copy_from_slice(line);
         }

@@ -238,9 +238,9 @@ impl Worker for SpillWorker<'_, '_, '_> {
             .fetch_add(passed as u64, Ordering::Relaxed);
         if let Some(hot) = &mut self.hot {
             self.passing.retain(|&index| {
+                let place = batch.place(index);
                 let index = index as usize;
-                let ordinal = batch.ordinal(index as u32);
-                !hot.is_repeat(batch.hashes[index], batch.keys[index], ordinal)
+                !hot.is_repeat(batch.hashes[index], batch.keys[index], place)
             });
         }
         if let Some((cache, input)) = self.cache {

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::record::folding::Folding;
+use crate::record::rank::{NO_NUMBER, Ranking};
 use crate::record::{Bad, Dialect, Field, Keys, PassedOver, Syntax, csv, delimited_values, json};
 
 /// The most bytes of a key that is copied without a reservation. No record is longer that is not alone in a chunk: see
@@ -37,10 +38,22 @@ pub(crate) struct Columns {
     paths: Vec<json::Path>,
     /// The changes of each field before it is compared.
     folding: Folding,
+    /// The field that has the rank of a record, if records are ranked.
+    ranked: Option<Ranked>,
     /// The lines of a text that are no records.
     passed_over: PassedOver,
     /// True if the number of a row and a tab stand before each record.
     has_row_numbers: bool,
+}
+
+/// The field that has the rank of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Ranked {
+    ranking: Ranking,
+    /// Its number, from 0; of objects it means nothing.
+    number: u32,
+    /// Its path in objects.
+    path: json::Path,
 }
 
 impl Columns {
@@ -65,9 +78,74 @@ impl Columns {
             order,
             paths,
             folding: Folding::of(keys),
+            ranked: None,
             passed_over: PassedOver::of(keys, !names.is_empty()),
             has_row_numbers: false,
         }
+    }
+
+    /// Returns the same where records are ranked, by the field with this number, from 0, where fields have numbers.
+    pub(super) fn ranked(self, ranking: &Ranking, number: u32) -> Self {
+        let ranked = Some(Ranked {
+            ranking: ranking.clone(),
+            number,
+            path: json::Path::new(ranking.field()),
+        });
+        Self { ranked, ..self }
+    }
+
+    /// Returns true if records are ranked.
+    pub(crate) fn ranks(&self) -> bool {
+        self.ranked.is_some()
+    }
+
+    /// Returns the caller's name for the field by which records are ranked.
+    pub(super) fn ranked_by(&self) -> String {
+        let field = self.ranked.as_ref().map(|ranked| ranked.ranking.field());
+        field.map_or_else(String::new, Field::to_string)
+    }
+
+    /// Ranks `record` among those with the same key: the smallest rank wins. It is 0 where records are not ranked.
+    ///
+    /// # Errors
+    /// Why it has no rank.
+    pub(crate) fn rank(&self, record: &[u8]) -> Result<u128, Bad> {
+        let Some(Ranked {
+            ranking,
+            number,
+            path,
+        }) = &self.ranked
+        else {
+            return Ok(0);
+        };
+        let mut rank = None;
+        match self.syntax {
+            Syntax::Delimited(delimiter) => {
+                delimited_values::for_fields(record, delimiter, &[*number], |_, field| {
+                    rank = ranking.of_text(field);
+                })?;
+            }
+            Syntax::Csv(dialect) => {
+                csv::for_fields(without_cr(record), dialect, &[*number], |_, field| {
+                    // No number is as long as that.
+                    let is_short = field.bytes() <= MOST_BUILT_BYTES;
+                    rank = is_short
+                        .then(|| field.text(dialect))
+                        .and_then(|text| ranking.of_text(&text));
+                })?;
+            }
+            Syntax::JsonLines => {
+                let value = json::value(record, path, false, MOST_BUILT_BYTES);
+                rank = match value.map_err(|_| Bad::NoRank)? {
+                    None => Some(NO_NUMBER),
+                    Some(json::Value::Plain(text)) => ranking.of_text(text.as_bytes()),
+                    Some(json::Value::Text(text)) => ranking.of_text(text.as_bytes()),
+                    Some(_) => None,
+                };
+            }
+            Syntax::Whole => {}
+        }
+        rank.ok_or(Bad::NoRank)
     }
 
     /// Makes the columns of a Parquet file of the input with `number`: what is read of it are the `count` fields of

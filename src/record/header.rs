@@ -88,8 +88,12 @@ impl Keys {
                 format!("add `keys`, or `fields_of` {number}=FIELD"),
             ));
         }
+        let ranked = |columns: Columns, number| match &self.ranking {
+            Some(ranking) => columns.ranked(ranking, number),
+            None => columns,
+        };
         if self.syntax == Syntax::JsonLines {
-            return Ok(Columns::new(self, number, &[]));
+            return Ok(ranked(Columns::new(self, number, &[]), 0));
         }
         let names = header.map(|header| header.names(self, path)).transpose()?;
         let number_of = |field: &Field| match (field, header.zip(names.as_ref())) {
@@ -110,7 +114,14 @@ impl Keys {
             )),
         };
         let numbers: Vec<u32> = fields.iter().map(number_of).collect::<Result<_>>()?;
-        Ok(Columns::new(self, number, &numbers))
+        let by = self
+            .ranking
+            .as_ref()
+            .map(|ranking| number_of(ranking.field()));
+        Ok(ranked(
+            Columns::new(self, number, &numbers),
+            by.transpose()?.unwrap_or(0),
+        ))
     }
 
     /// Finds the field that is called `name`, by its number from 0.

@@ -29,6 +29,7 @@ mod form;
 mod header;
 mod json;
 mod passed_over_lines;
+mod rank;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "parquet")]
@@ -43,6 +44,7 @@ pub(crate) use header::{BYTE_ORDER_MARK, HeaderRecord, MOST_HEADER_BYTES, noted_
 #[cfg(feature = "parquet")]
 pub(crate) use header::{MOST_SHOWN, shown as shown_names};
 pub(crate) use passed_over_lines::PassedOver;
+pub use rank::Ranking;
 #[cfg(feature = "parquet")]
 pub(crate) use writing::{Unwritable, Writing};
 
@@ -114,6 +116,10 @@ pub struct Keys {
     pub bad_records: BadRecords,
     /// The byte that begins a line which is no record, but a comment. Such lines are passed over and counted.
     pub comment: Option<u8>,
+    /// The number by which one of the records with the same key is kept, for
+    /// [`Selection::keeping_ranked`](crate::Selection::keeping_ranked). A record without it (the field is empty, or its
+    /// object has none) is kept only if none with the same key has one; one with another text there has no key.
+    pub ranking: Option<Ranking>,
     /// True if the records of the first input are the numbers of its rows, from 0: it is a Parquet file, or several
     /// where the sink is told which file a line is of.
     pub row_numbers: bool,
@@ -212,6 +218,23 @@ impl Keys {
                 "add `keys` with a name",
             );
         }
+        if let Some(ranking) = &self.ranking {
+            let field = ranking.field();
+            if given.is_empty() || self.syntax == Syntax::Whole {
+                return usage(
+                    "`ranking`",
+                    format!("there are no fields, so {field} is none"),
+                    "add `keys` and the format of the records",
+                );
+            }
+            if self.syntax == Syntax::JsonLines && matches!(field, Field::Number(_)) {
+                return usage(
+                    "`ranking`",
+                    "a JSON object has no numbered fields".into(),
+                    "give a name; one that is a number is given as name:7",
+                );
+            }
+        }
         if self.has_headers() && self.syntax == Syntax::JsonLines {
             let what = "JSON objects have no header".into();
             return usage("`has_header`", what, "leave out `has_header`");
@@ -279,6 +302,8 @@ pub(crate) enum Bad {
     NoValue(usize),
     /// The key must be copied, and is too long for that.
     LongKey,
+    /// The field by which records are ranked has a text that is no number.
+    NoRank,
 }
 
 impl Bad {
@@ -301,6 +326,7 @@ impl Bad {
                 "close it; or, if quotes have no special meaning in this file, give `delimiter` instead of `Syntax::Csv`; or leave \
                  such records out with `BadRecords::Skip`",
             ),
+            Self::NoRank => (format!("has no number in {}", columns.ranked_by()), OR_SKIP),
             Self::LongKey => ("has a key of more than 256 KiB".into(), OR_SKIP),
             Self::NoAddress => ("has a key that is not an IPv4 address".into(), OR_SKIP),
             Self::NoObject => ("is not a JSON object".into(), OR_SKIP),

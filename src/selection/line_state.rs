@@ -1,14 +1,14 @@
 //! The words that a set keeps of each line besides its bytes.
 //!
 //! *Owns:* [`StateLayout`], the words of a record in a set, and [`LineState`], what they say in the end.
-//! *Invariants:* the smallest ordinal of all occurrences that a set has seen is the one that is kept.
+//! *Invariants:* the smallest place of all occurrences that a set has seen is the one that is kept.
 //!
 //! ```text
 //! header of the record │ mark │ ...      then the sides if the mark has no bits for them, the words of the tally,
-//!                                        and the ordinal if the order is kept
+//!                                        and the ordinal if the order is kept, with the rank if there are ranks
 //! ```
 
-use crate::selection::order::NO_ORDINAL;
+use crate::selection::order::{NO_ORDINAL, Place};
 use crate::selection::{Marks, Tally};
 
 /// The choice of the facts that a set keeps of each line, and so of the words that they take.
@@ -20,6 +20,8 @@ pub(crate) struct StateLayout {
     pub(crate) tally: Tally,
     /// True if its smallest ordinal is kept.
     pub(crate) has_ordinal: bool,
+    /// True if occurrences have ranks, and the ordinal is that of the smallest one.
+    pub(crate) has_rank: bool,
 }
 
 /// The facts that are known of a line when it is written.
@@ -31,7 +33,7 @@ pub(crate) struct LineState {
     pub(crate) sides: u64,
     /// The result of its tally.
     pub(crate) tally: u64,
-    /// The ordinal of its first occurrence.
+    /// The ordinal of its first occurrence; of the one with the smallest rank, where there are ranks.
     pub(crate) ordinal: u64,
 }
 
@@ -59,33 +61,37 @@ impl StateLayout {
         marks: Marks::Row,
         tally: Tally::None,
         has_ordinal: false,
+        has_rank: false,
     };
 
     /// Counts the words of a record, without its header.
     pub(crate) fn words(self) -> usize {
-        self.marks.words() + self.tally.words() + usize::from(self.has_ordinal)
+        self.marks.words()
+            + self.tally.words()
+            + usize::from(self.has_ordinal)
+            + 2 * usize::from(self.has_rank)
     }
 
-    /// Sets `words` for the first occurrence of a line: in `side`, at `ordinal`.
-    pub(crate) fn start(self, words: &mut [u64], side: u32, ordinal: u64) {
+    /// Sets `words` for the first occurrence of a line: in `side`, at `place`.
+    pub(crate) fn start(self, words: &mut [u64], side: u32, place: Place) {
         let (sides, words) = words.split_at_mut(self.marks.words());
         let (counted, rest) = words.split_at_mut(self.tally.words());
         sides.fill(bit(side));
         self.tally.start(counted, side);
-        rest.fill(ordinal);
+        keep(rest, place);
     }
 
-    /// Notes a further occurrence, in `side` at `ordinal`, of a line that has `mark` now; `is_new` says that it got
+    /// Notes a further occurrence, in `side` at `place`, of a line that has `mark` now; `is_new` says that it got
     /// this mark by this occurrence.
-    pub(crate) fn add(self, words: &mut [u64], side: u32, is_new: bool, mark: u32, ordinal: u64) {
+    pub(crate) fn add(self, words: &mut [u64], side: u32, is_new: bool, mark: u32, place: Place) {
         let (sides, words) = words.split_at_mut(self.marks.words());
         let (counted, rest) = words.split_at_mut(self.tally.words());
         if let [sides] = sides {
             *sides |= bit(side);
         }
         self.tally.add(counted, side, is_new, mark);
-        if let [first] = rest {
-            *first = (*first).min(ordinal);
+        if kept(rest).is_some_and(|first| place < first) {
+            keep(rest, place);
         }
     }
 
@@ -97,8 +103,32 @@ impl StateLayout {
             mark,
             sides: sides.first().copied().unwrap_or(mark.into()),
             tally: self.tally.result(counted),
-            ordinal: rest.first().copied().unwrap_or(NO_ORDINAL),
+            ordinal: kept(rest).map_or(NO_ORDINAL, |place| place.ordinal),
         }
+    }
+}
+
+/// Writes a place to the words for it.
+fn keep(words: &mut [u64], place: Place) {
+    match words {
+        [ordinal] => *ordinal = place.ordinal,
+        [ordinal, rank @ ..] => {
+            *ordinal = place.ordinal;
+            rank.copy_from_slice(&[(place.rank >> 64) as u64, place.rank as u64]);
+        }
+        [] => {}
+    }
+}
+
+/// Reads the place from the words for it; `None` if none is kept.
+fn kept(words: &[u64]) -> Option<Place> {
+    match *words {
+        [ordinal] => Some(Place::from(ordinal)),
+        [ordinal, high, low] => Some(Place {
+            rank: u128::from(high) << 64 | u128::from(low),
+            ordinal,
+        }),
+        _ => None,
     }
 }
 

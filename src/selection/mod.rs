@@ -42,7 +42,7 @@ use occurrence_counts::OccurrenceCounts;
 use one_combination::OneCombination;
 pub use order::Order;
 pub(crate) use order::{
-    CELL_BYTES, LAST_OF_CELL, MOST_ORDERED_BYTES, NO_ORDINAL, first_ordinal, keep_mask,
+    CELL_BYTES, LAST_OF_CELL, MOST_ORDERED_BYTES, NO_ORDINAL, Place, first_ordinal, keep_mask,
     side_and_offset,
 };
 pub(crate) use rule::Rule;
@@ -77,6 +77,9 @@ pub struct Selection {
     /// True if of the occurrences of a line the last one counts, where one of them is written or has the line's place.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) keeps_last: bool,
+    /// True if of the records with the same key the one with the smallest rank is kept.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) keeps_ranked: bool,
     /// True if lines are records, which are written where their keys are selected.
     pub(crate) records: bool,
     /// The label that stands before each line.
@@ -126,6 +129,7 @@ impl Selection {
             in_first: false,
             occurrences: Occurrences::Once,
             keeps_last: false,
+            keeps_ranked: false,
             records: false,
             label: Label::None,
             label_form: LabelForm {
@@ -287,6 +291,35 @@ impl Selection {
     pub const fn keeping_last(self) -> Self {
         Self {
             keeps_last: true,
+            keeps_ranked: false,
+            ..self
+        }
+    }
+
+    /// Keeps of the records with the same key the one that [`Keys::ranking`](crate::Keys::ranking) prefers; of those
+    /// that it ranks alike, the first.
+    ///
+    /// ```
+    /// use outset::{Dialect, Keys, Options, Ranking, Reader, Selection, Source, Syntax, collect};
+    ///
+    /// let pages = Source::from(Reader::new("pages", &b"a,7\nb,2\na,10\n"[..]));
+    /// let keys = Keys {
+    ///     syntax: Syntax::Csv(Dialect::new(b',')),
+    ///     fields: vec!["1".parse()?],
+    ///     ranking: Some(Ranking::Greatest("2".parse()?)),
+    ///     ..Keys::default()
+    /// };
+    /// let options = Options { keys: Some(keys), ..Options::default() };
+    /// let mut found = collect(&[pages], Selection::union().of_records().keeping_ranked(), &options)?;
+    /// found.sort();
+    /// assert_eq!(found, [b"a,10".to_vec(), b"b,2".to_vec()]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub const fn keeping_ranked(self) -> Self {
+        Self {
+            keeps_last: false,
+            keeps_ranked: true,
             ..self
         }
     }

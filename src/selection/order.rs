@@ -52,6 +52,21 @@ impl Order {
     }
 }
 
+/// The place of an occurrence among those of its line: the smallest is the one that is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// Its rank, where records are ranked; else 0.
+    pub(crate) rank: u128,
+    /// Its ordinal, which decides between equal ranks.
+    pub(crate) ordinal: u64,
+}
+
+impl From<u64> for Place {
+    fn from(ordinal: u64) -> Self {
+        Self { rank: 0, ordinal }
+    }
+}
+
 /// Bits of an ordinal for the byte: 256 TiB in one side.
 const OFFSET_BITS: u32 = 48;
 /// The ordinal of a line whose position is not known, or does not matter: after all others.

@@ -71,6 +71,7 @@ impl Sides {
     pub(crate) fn singleton(&self, input: usize) -> LineState {
         let kept = StateLayout {
             has_ordinal: false,
+            has_rank: false,
             ..self.rule.kept()
         };
         let (mut mark, mut words) = (0, [0; 3]);
@@ -84,9 +85,9 @@ impl Sides {
             let new = kept.marks.next(mark, side);
             mark = new.unwrap_or(mark);
             if is_first {
-                kept.start(words, side, NO_ORDINAL);
+                kept.start(words, side, NO_ORDINAL.into());
             } else {
-                kept.add(words, side, new.is_some(), mark, NO_ORDINAL);
+                kept.add(words, side, new.is_some(), mark, NO_ORDINAL.into());
             }
             is_first = false;
         }

@@ -222,6 +222,7 @@ mod tests {
         for has_ordinal in [false, true] {
             let kept = StateLayout {
                 has_ordinal,
+                has_rank: has_ordinal,
                 tally: Tally::None,
                 marks: Marks::Count,
             };

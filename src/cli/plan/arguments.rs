@@ -91,7 +91,7 @@ pub(crate) struct PlanArguments {
     written: WrittenArguments,
 
     #[command(flatten)]
-    order: OrderArguments,
+    pub(crate) order: OrderArguments,
 
     #[command(flatten)]
     repeats: RepeatArguments,

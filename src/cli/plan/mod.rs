@@ -35,6 +35,7 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
     let options = arguments
         .records
         .add_to_options(arguments.choice.add_to(options));
+    let options = arguments.order.add_to_options(options);
     let mut options = arguments.filters.add_to(options);
     options.compressions = arguments.compress.compressions();
     if let Some(count) = arguments.machines {

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use outset::{Error, Interrupt, Label, Options, Order, Result, Selection};
+use outset::{Error, Field, Interrupt, Label, Options, Order, Ranking, Result, Selection, Syntax};
 
 use crate::cli::exit::EXIT_STATUS;
 use crate::cli::help::{REPORTS, RESULT};
@@ -236,15 +236,28 @@ enum OrderName {
 }
 
 /// The occurrence of a line that is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum KeepName {
-    /// The first, as if the FILEs were read one after another
-    #[default]
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Keep {
     First,
-    /// The last
     Last,
-    /// None: lines that occur again are left out, as with --max-count 1
     None,
+    Ranked(Ranking),
+}
+
+/// Reads `first`, `last`, `none`, `min:FIELD` or `max:FIELD`.
+fn parse_keep(text: &str) -> std::result::Result<Keep, String> {
+    let ranked = |field: &str, ranking: fn(Field) -> Ranking| {
+        let field: Field = field.parse()?;
+        Ok(Keep::Ranked(ranking(field)))
+    };
+    match (text, text.split_once(':')) {
+        ("first", _) => Ok(Keep::First),
+        ("last", _) => Ok(Keep::Last),
+        ("none", _) => Ok(Keep::None),
+        (_, Some(("min", field))) => ranked(field, Ranking::Least),
+        (_, Some(("max", field))) => ranked(field, Ranking::Greatest),
+        _ => Err("give first, last, none, min:FIELD or max:FIELD".into()),
+    }
 }
 
 /// In which order the lines are written.
@@ -270,11 +283,17 @@ pub(crate) struct OrderArguments {
 
     /// Of the occurrences of a line, or of the records with the same key, keep this one
     ///
-    /// Matters where one record is written for each key (union, and --distinct), and for the place of a line with
-    /// --order input or --out-dir. The lines of earlier FILEs come first: with `first`, name the FILE whose records are
-    /// to win before the others.
-    #[arg(long, value_name = "WHICH", default_value = "first", conflicts_with_all = ["all", "max_count"])]
-    keep: KeepName,
+    /// WHICH is `first`, `last`, `none`, `min:FIELD` or `max:FIELD`. It matters where one record is written for each
+    /// key (union, and --distinct), and for the place of a line with --order input or --out-dir. The lines of earlier
+    /// FILEs come first: with `first`, name the FILE whose records are to win before the others. With `none`, lines
+    /// that occur again are left out, as with --max-count 1.
+    ///
+    /// min:FIELD keeps the record with the smallest number in FIELD, which is named as with --key; max:FIELD the one
+    /// with the largest. If several have it, the first of them stays. A record without a number there (the field is
+    /// empty, missing in a JSON object, or null) stays only if no other with its key has one; any other text is an
+    /// error (see --bad-records).
+    #[arg(long, value_name = "WHICH", default_value = "first", conflicts_with_all = ["all", "max_count"], value_parser = parse_keep)]
+    keep: Keep,
 
     /// The same as --order input
     #[arg(long, visible_alias = "maintain-order", conflicts_with = "order")]
@@ -291,10 +310,21 @@ impl OrderArguments {
     /// Returns the selection with the occurrences that these arguments keep.
     pub(crate) fn keep(&self, selection: Selection) -> Selection {
         match self.keep {
-            KeepName::First => selection,
-            KeepName::Last => selection.keeping_last(),
-            KeepName::None => selection.max_count(1),
+            Keep::First => selection,
+            Keep::Last => selection.keeping_last(),
+            Keep::None => selection.max_count(1),
+            Keep::Ranked(_) => selection.keeping_ranked(),
         }
+    }
+
+    /// Returns the options with the number by which a record is kept. A file has a header if that is called by a name.
+    pub(crate) fn add_to_options(&self, mut options: Options) -> Options {
+        if let (Some(keys), Keep::Ranked(ranking)) = (&mut options.keys, &self.keep) {
+            let has_columns = matches!(keys.syntax, Syntax::Csv(_) | Syntax::Delimited(_));
+            keys.has_header |= has_columns && matches!(ranking.field(), Field::Name(_));
+            keys.ranking = Some(ranking.clone());
+        }
+        options
     }
 
     /// Returns the selection with its lines in the order that these arguments ask for.
@@ -459,7 +489,9 @@ impl SetArguments {
     fn options(&self, interrupt: &Interrupt) -> Options {
         let output = self.out_via.local(self.output.as_deref());
         let options = self.run.options(output, interrupt);
-        let options = self.records.add_to_options(options);
+        let options = self
+            .order
+            .add_to_options(self.records.add_to_options(options));
         self.force.add_to(self.choice.add_to(options))
     }
 

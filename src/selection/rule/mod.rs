@@ -118,6 +118,7 @@ impl Rule {
             marks: self.marks,
             tally: self.tally,
             has_ordinal: self.order() == Order::Input || self.picks_first(),
+            has_rank: self.selection.keeps_ranked && self.picks_first(),
         }
     }
 

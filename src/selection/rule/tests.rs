@@ -283,9 +283,9 @@ fn l18_up_to_64_sides_are_told_apart_in_any_order_of_the_work() {
                     for _again in 0..2 {
                         let new = kept.marks.next(mark, side);
                         if mark == 0 {
-                            kept.start(&mut words, side, 0);
+                            kept.start(&mut words, side, 0.into());
                         } else {
-                            kept.add(&mut words, side, new.is_some(), mark, 0);
+                            kept.add(&mut words, side, new.is_some(), mark, 0.into());
                         }
                         mark = new.unwrap_or(mark);
                     }

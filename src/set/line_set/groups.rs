@@ -10,7 +10,7 @@ use arrayvec::ArrayVec;
 
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::selection::{LineState, NO_ORDINAL, Tally};
+use crate::selection::{LineState, NO_ORDINAL, Place, Tally};
 use crate::set::line_set::{Insert, LineSet};
 use crate::sys::cpu;
 
@@ -41,8 +41,8 @@ impl LineSet {
             let _fetched = self.fetch_candidates(batch, &group);
             for &index in &group {
                 let (hash, line) = (batch.hashes[index as usize], batch.keys[index as usize]);
-                let ordinal = batch.ordinal(index);
-                match self.insert(hash, line, side, ordinal)? {
+                let place = batch.place(index);
+                match self.insert(hash, line, side, place)? {
                     Insert::New => on_new(line)?,
                     Insert::Present => {}
                     Insert::Full => return Ok(done),
@@ -77,8 +77,8 @@ impl LineSet {
                     }
                     candidate => candidate,
                 };
-                let ordinal = batch.ordinal(index);
-                let new = found.and_then(|record| self.records.mark_record(record, side, ordinal));
+                let place = batch.place(index);
+                let new = found.and_then(|record| self.records.mark_record(record, side, place));
                 if let Some(mark) = new {
                     on_mark(line, mark)?;
                 }
@@ -132,12 +132,12 @@ impl LineSet {
             let _fetched = self.fetch_candidates(batch, &group);
             for &index in &group {
                 let (hash, line) = (batch.hashes[index as usize], batch.keys[index as usize]);
-                let ordinal = batch.ordinal(index);
+                let place = batch.place(index);
                 let is_done = match self.find(hash, line) {
-                    Some(record) => self.is_again(record, side, ordinal) || counts,
+                    Some(record) => self.is_again(record, side, place) || counts,
                     None if self.is_closed => false,
                     None => {
-                        self.is_closed = self.insert(hash, line, side, ordinal)? == Insert::Full;
+                        self.is_closed = self.insert(hash, line, side, place)? == Insert::Full;
                         counts && !self.is_closed
                     }
                 };
@@ -150,13 +150,13 @@ impl LineSet {
     }
 
     /// Marks the line of a record as one of `side`, and tells whether it was that before, and came with a smaller
-    /// ordinal, if it has one.
-    fn is_again(&mut self, record: usize, side: u32, ordinal: u64) -> bool {
-        let is_new = self.records.mark_record(record, side, ordinal).is_some();
+    /// place, if it has one.
+    fn is_again(&mut self, record: usize, side: u32, place: Place) -> bool {
+        let is_new = self.records.mark_record(record, side, place).is_some();
         let words = &self.records.arena.words()[record + 1..=record + self.records.kept.words()];
-        // The smallest ordinal is kept: where it is that of this line, no other came with one as small.
-        let has_ordinal = self.records.kept.has_ordinal && ordinal != NO_ORDINAL;
-        !is_new && (!has_ordinal || self.records.kept.found(words, 0).ordinal < ordinal)
+        // The smallest place is kept: where it is that of this line, no other came with one as small.
+        let has_ordinal = self.records.kept.has_ordinal && place.ordinal != NO_ORDINAL;
+        !is_new && (!has_ordinal || self.records.kept.found(words, 0).ordinal != place.ordinal)
     }
 
     /// Fetches the memory that a group of lines needs. Returns for each line which record it may be: the first

@@ -36,7 +36,7 @@ use crate::error::{Error, Result};
 use crate::hash::{LineHasher, Purpose, derive, reduce};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
-use crate::selection::{LineState, StateLayout};
+use crate::selection::{LineState, Place, StateLayout};
 use crate::set::line_set::records::{OFFSET_MASK, Records};
 
 /// Slots in use, at most, in per cent. Beyond it, linear probing visits many slots for a line that is absent.
@@ -187,7 +187,7 @@ impl LineSet {
         self.lines
     }
 
-    /// Inserts a line of `side`, which is there at `ordinal`, or marks the one that the set has. `hash` is the hash of
+    /// Inserts a line of `side`, which is there at `place`, or marks the one that the set has. `hash` is the hash of
     /// the line under the hasher of this set.
     ///
     /// # Errors
@@ -198,20 +198,21 @@ impl LineSet {
         hash: u64,
         line: &[u8],
         side: u32,
-        ordinal: u64,
+        place: impl Into<Place>,
     ) -> Result<Insert> {
+        let place = place.into();
         if (self.lines + 1) * 100 > self.slots * MAX_LOAD_PERCENT && !self.grow_table()? {
             // A full table may still hold this line.
             return Ok(match self.find(hash, line) {
-                Some(record) => self.mark_again(record, side, ordinal),
+                Some(record) => self.mark_again(record, side, place),
                 None => Insert::Full,
             });
         }
         let slot = match self.seek(hash, |record| self.records.record(record) == line) {
-            Ok(record) => return Ok(self.mark_again(record, side, ordinal)),
+            Ok(record) => return Ok(self.mark_again(record, side, place)),
             Err(slot) => slot,
         };
-        let Some(record) = self.records.store(line, side, ordinal)? else {
+        let Some(record) = self.records.store(line, side, place)? else {
             return Ok(Insert::Full);
         };
         self.table.words_mut()[slot] = tag(hash) | (record as u64 + 1);
@@ -221,8 +222,8 @@ impl LineSet {
 
     /// Marks a line that was to be inserted and is there.
     #[inline]
-    fn mark_again(&mut self, record: usize, side: u32, ordinal: u64) -> Insert {
-        self.records.mark_record(record, side, ordinal);
+    fn mark_again(&mut self, record: usize, side: u32, place: Place) -> Insert {
+        self.records.mark_record(record, side, place);
         Insert::Present
     }
 
@@ -230,7 +231,7 @@ impl LineSet {
     #[cfg(test)]
     fn mark(&mut self, hash: u64, line: &[u8], side: u32) -> Option<u32> {
         self.find(hash, line)
-            .and_then(|record| self.records.mark_record(record, side, u64::MAX))
+            .and_then(|record| self.records.mark_record(record, side, u64::MAX.into()))
     }
 
     /// Yields the lines held, in the order in which they were inserted.

@@ -6,7 +6,7 @@
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
-use crate::selection::{EXCLUDED, LineState, StateLayout};
+use crate::selection::{EXCLUDED, LineState, Place, StateLayout};
 
 /// Bits of a header for the length of the line: 1 TiB, far more than a set can have room for. The rest is for
 /// the mark.
@@ -46,9 +46,9 @@ impl Records {
         self.arena.words_mut()[record] |= u64::from(EXCLUDED) << LENGTH_BITS;
     }
 
-    /// Marks the line of a record as one of `side`, which has it at `ordinal`. Returns its mark if that is a new one.
+    /// Marks the line of a record as one of `side`, which has it at `place`. Returns its mark if that is a new one.
     #[inline]
-    pub(super) fn mark_record(&mut self, record: usize, side: u32, ordinal: u64) -> Option<u32> {
+    pub(super) fn mark_record(&mut self, record: usize, side: u32, place: Place) -> Option<u32> {
         let words = &mut self.arena.words_mut()[record..];
         let old = (words[0] >> LENGTH_BITS) as u32;
         let new = self.kept.marks.next(old, side);
@@ -58,7 +58,7 @@ impl Records {
         if self.kept.words() > 0 {
             let words = &mut words[1..=self.kept.words()];
             let mark = new.unwrap_or(old);
-            self.kept.add(words, side, new.is_some(), mark, ordinal);
+            self.kept.add(words, side, new.is_some(), mark, place);
         }
         new
     }
@@ -98,10 +98,10 @@ impl Records {
         })
     }
 
-    /// Appends a record of a line that `side` has at `ordinal` to the arena, and returns it; `None` when there is no
+    /// Appends a record of a line that `side` has at `place` to the arena, and returns it; `None` when there is no
     /// room, or the arena would be longer than a slot can point to. The table does not know the record yet.
     #[inline]
-    pub(super) fn store(&mut self, line: &[u8], side: u32, ordinal: u64) -> Result<Option<usize>> {
+    pub(super) fn store(&mut self, line: &[u8], side: u32, place: Place) -> Result<Option<usize>> {
         let words = self.record_words(line.len());
         let end = self.used_words + words;
         if end as u64 > OFFSET_MASK || !self.make_room(end)? {
@@ -113,7 +113,7 @@ impl Records {
         arena[record] = line.len() as u64 | u64::from(mark) << LENGTH_BITS;
         let kept = self.kept.words();
         self.kept
-            .start(&mut arena[record + 1..=record + kept], side, ordinal);
+            .start(&mut arena[record + 1..=record + kept], side, place);
         // The padding keeps what was there: nothing reads it.
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut arena[record + 1 + kept..end]);
         bytes[..line.len()].copy_from_slice(line);

@@ -284,6 +284,7 @@ fn a_set_that_says_it_has_room_is_never_full_whatever_it_held_before() {
     let (mut with_room, mut without) = (0, 0);
     let ordinal = StateLayout {
         has_ordinal: true,
+        has_rank: true,
         ..StateLayout::ROW
     };
     let budgets = (40..400).step_by(7).map(|kib| kib << 10);

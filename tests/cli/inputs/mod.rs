@@ -13,6 +13,7 @@ mod parquet;
 mod parquet_types;
 mod passed_over;
 mod pieces;
+mod ranked;
 mod short;
 mod sides;
 mod sources;

@@ -616,6 +616,10 @@ fn b23_columns_are_named_as_the_fields_of_text_files_are() {
             "column 3 consists of several columns: name one within it, such as a.b",
         ),
         (
+            "-k id --csv --keep max:2 two",
+            "two: is Parquet, whose rows cannot be chosen by --keep: leave out --keep",
+        ),
+        (
             "-i -k ID two",
             "two: two columns are called ID: give the number of the column",
         ),

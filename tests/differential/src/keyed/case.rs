@@ -247,6 +247,7 @@ impl Case {
             fields: columns.fields(0),
             fields_of: columns.fields_of(),
             row_numbers: false,
+            ranking: None,
             comment: choices.one_in(4).then_some(b'#'),
             has_header,
             headers_of: columns.headers_of(has_header),
