@@ -112,9 +112,9 @@ impl Keyed<'_> {
                 },
             };
             // A record without a rank is as one without a key.
-            let key = key.and_then(|key| match self.columns.ranks() {
-                true => self.columns.rank(record).map(|rank| (key, Some(rank))),
-                false => Ok((key, None)),
+            let key = key.and_then(|key| {
+                let rank = self.columns.ranks().then(|| self.columns.rank(record));
+                Ok((key, rank.transpose()?))
             });
             match key {
                 Ok((key, rank)) if self.takes(&key, built) => {

@@ -12,7 +12,7 @@ use crate::memory::budget::MemoryBudget;
 use crate::options::Options;
 use crate::plan::{FilterPlan, Job};
 use crate::run::temp_parents;
-use crate::selection::{Rule, Selection};
+use crate::selection::{Kept, Rule, Selection};
 use crate::temp::directories::TempDirectories;
 use crate::temp::quota::Quota;
 use crate::temp::space::{Notify, TempSpace};
@@ -136,7 +136,8 @@ fn last_ranked(sides: usize, selection: Selection, options: &Options) -> Result<
     let refuse = |what: &str, advice| Err(Error::usage(format!("`ranking`: {what}"), advice));
     let keys = options.keys.as_ref();
     let has_ranking = keys.is_some_and(|keys| keys.ranking.is_some());
-    if !(selection.keeps_ranked || has_ranking) {
+    let is_ranked = selection.kept == Kept::Ranked;
+    if !(is_ranked || has_ranking) {
         return Ok(0);
     }
     if !has_ranking {
@@ -145,7 +146,7 @@ fn last_ranked(sides: usize, selection: Selection, options: &Options) -> Result<
             "add `keys`",
         );
     }
-    if !selection.keeps_ranked {
+    if !is_ranked {
         return refuse(
             "nothing is chosen by this number",
             "add `Selection::keeping_ranked`",

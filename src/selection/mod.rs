@@ -74,12 +74,9 @@ pub struct Selection {
     pub(crate) in_first: bool,
     /// The occurrences of a line that are written.
     pub(crate) occurrences: Occurrences,
-    /// True if of the occurrences of a line the last one counts, where one of them is written or has the line's place.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) keeps_last: bool,
-    /// True if of the records with the same key the one with the smallest rank is kept.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) keeps_ranked: bool,
+    /// The occurrence of a line that counts, where one of them is written or has the line's place.
+    #[serde(skip_serializing_if = "Kept::is_first")]
+    pub(crate) kept: Kept,
     /// True if lines are records, which are written where their keys are selected.
     pub(crate) records: bool,
     /// The label that stands before each line.
@@ -109,6 +106,28 @@ pub(crate) enum Occurrences {
     All,
 }
 
+/// The occurrence of a line that counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kept {
+    #[default]
+    First,
+    Last,
+    /// That with the smallest rank, and of these the first.
+    Ranked,
+}
+
+impl Kept {
+    /// Returns true if it is the first, as nobody has to say.
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "the serializer passes a reference"
+    )]
+    fn is_first(&self) -> bool {
+        *self == Self::First
+    }
+}
+
 /// The results other than an intersection that can be approximate: a filter that takes a line for one that it has
 /// loses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,8 +147,7 @@ impl Selection {
             occurrence_counts: OccurrenceCounts::ANY,
             in_first: false,
             occurrences: Occurrences::Once,
-            keeps_last: false,
-            keeps_ranked: false,
+            kept: Kept::First,
             records: false,
             label: Label::None,
             label_form: LabelForm {
@@ -290,8 +308,7 @@ impl Selection {
     #[must_use]
     pub const fn keeping_last(self) -> Self {
         Self {
-            keeps_last: true,
-            keeps_ranked: false,
+            kept: Kept::Last,
             ..self
         }
     }
@@ -318,8 +335,7 @@ impl Selection {
     #[must_use]
     pub const fn keeping_ranked(self) -> Self {
         Self {
-            keeps_last: false,
-            keeps_ranked: true,
+            kept: Kept::Ranked,
             ..self
         }
     }

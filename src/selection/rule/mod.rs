@@ -10,8 +10,8 @@ use arrayvec::ArrayVec;
 use crate::error::{Error, Result};
 use crate::selection::marks::{MOST_COUNTED_SIDES, MOST_TOLD_SIDES};
 use crate::selection::{
-    EXCLUDED, LARGEST_MARK, Label, LineState, Marks, Occurrences, Order, Selection, StateLayout,
-    Tally, keep_mask,
+    EXCLUDED, Kept, LARGEST_MARK, Label, LineState, Marks, Occurrences, Order, Selection,
+    StateLayout, Tally, keep_mask,
 };
 
 /// The most sides of any run.
@@ -101,11 +101,11 @@ impl Rule {
     /// Makes the rule of an intersection of `sides` sides whose lines come in the same order as those of this rule, and
     /// have the places of the same occurrences.
     pub(super) fn common_as_here(&self, sides: usize) -> Self {
-        let keeps_last = self.selection.keeps_last;
+        let kept = self.selection.kept;
         let rule = Self::common(sides, self.order());
         Self {
             selection: Selection {
-                keeps_last,
+                kept,
                 ..rule.selection
             },
             ..rule
@@ -118,13 +118,13 @@ impl Rule {
             marks: self.marks,
             tally: self.tally,
             has_ordinal: self.order() == Order::Input || self.picks_first(),
-            has_rank: self.selection.keeps_ranked && self.picks_first(),
+            has_rank: self.selection.kept == Kept::Ranked && self.picks_first(),
         }
     }
 
     /// Returns the bits that are turned over in ordinals.
     pub(crate) fn ordinal_mask(&self) -> u64 {
-        keep_mask(self.selection.keeps_last)
+        keep_mask(self.selection.kept == Kept::Last)
     }
 
     /// Returns the order in which the lines are wanted.

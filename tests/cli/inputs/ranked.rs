@@ -52,8 +52,8 @@ fn a21_the_record_with_the_largest_or_the_smallest_number_stays() {
             let outcome = sandbox.run(&arguments);
             let found = String::from_utf8(outcome.succeeds().stdout.clone()).unwrap();
             assert_eq!(
-                found.replace("\"", ""),
-                expected.replace("\"", ""),
+                found.replace('"', ""),
+                expected.replace('"', ""),
                 "{arguments}"
             );
         }
@@ -116,7 +116,10 @@ fn a21_a_number_that_chooses_nothing_is_wrong_usage() {
         (
             "union --csv -k k --keep max:n a",
             3,
-            &["a: the record at line 3 has no number in n", "--bad-records skip"],
+            &[
+                "a: the record at line 3 has no number in n",
+                "--bad-records skip",
+            ],
         ),
         (
             "union --csv -k k --keep min:n --max-count 1 a",
