@@ -39,6 +39,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("trims", "--trim"),
     ("squeezes", "--squeeze"),
     ("ranking", "--keep"),
+    ("keeping_ranked", "--keep"),
     ("row_numbers", "--rows"),
     ("strip_cr", "--strip-cr"),
     ("temp_dirs", "--temp-dir"),

@@ -149,7 +149,7 @@ fn last_ranked(sides: usize, selection: Selection, options: &Options) -> Result<
     if !is_ranked {
         return refuse(
             "nothing is chosen by this number",
-            "add `Selection::keeping_ranked`",
+            "add `keeping_ranked`",
         );
     }
     let rule = Rule::new(selection, sides)?;

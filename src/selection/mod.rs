@@ -113,7 +113,7 @@ pub(crate) enum Kept {
     #[default]
     First,
     Last,
-    /// That with the smallest rank, and of these the first.
+    /// The one with the smallest rank; of several the first.
     Ranked,
 }
 
