@@ -147,10 +147,7 @@ fn last_ranked(sides: usize, selection: Selection, options: &Options) -> Result<
         );
     }
     if !is_ranked {
-        return refuse(
-            "nothing is chosen by this number",
-            "add `keeping_ranked`",
-        );
+        return refuse("nothing is chosen by this number", "add `keeping_ranked`");
     }
     let rule = Rule::new(selection, sides)?;
     if rule.picks_first() {

@@ -65,11 +65,7 @@ impl Folding {
     /// Folds all but the ends of a field in place.
     fn fold(self, field: &mut Vec<u8>, joint: Option<u8>) {
         if self.squeezes {
-            field.dedup_by(|next, before| is_blank(*next) && is_blank(*before));
-            let one = if joint == Some(b' ') { b'\t' } else { b' ' };
-            for blank in field.iter_mut().filter(|byte| is_blank(**byte)) {
-                *blank = one;
-            }
+            squeeze(field, if joint == Some(b' ') { b'\t' } else { b' ' });
         }
         if self.ignores_case {
             field.make_ascii_lowercase();
@@ -80,6 +76,20 @@ impl Folding {
             }
         }
     }
+}
+
+/// Puts one byte `blank` in the place of each run of blanks.
+fn squeeze(field: &mut Vec<u8>, blank: u8) {
+    let (mut kept, mut was_blank) = (0, false);
+    for at in 0..field.len() {
+        let byte = field[at];
+        let is_blank = is_blank(byte);
+        // What goes is overwritten by what comes next: without a branch for each byte.
+        field[kept] = if is_blank { blank } else { byte };
+        kept += usize::from(!(is_blank && was_blank));
+        was_blank = is_blank;
+    }
+    field.truncate(kept);
 }
 
 /// Returns true for what counts as white space in keys.
