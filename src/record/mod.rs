@@ -112,14 +112,14 @@ pub struct Keys {
     /// True if each run of blanks and tabs in a field counts as one blank. At an end of the field one stays: see
     /// [`Keys::trims`].
     pub squeezes: bool,
-    /// The treatment of records without a key.
-    pub bad_records: BadRecords,
-    /// The byte that begins a line which is no record, but a comment. Such lines are passed over and counted.
-    pub comment: Option<u8>,
     /// The number by which one of the records with the same key is kept, for
     /// [`Selection::keeping_ranked`](crate::Selection::keeping_ranked). A record without it (the field is empty, or its
     /// object has none) is kept only if none with the same key has one; one with another text there has no key.
     pub ranking: Option<Ranking>,
+    /// The treatment of records without a key.
+    pub bad_records: BadRecords,
+    /// The byte that begins a line which is no record, but a comment. Such lines are passed over and counted.
+    pub comment: Option<u8>,
     /// True if the records of the first input are the numbers of its rows, from 0: it is a Parquet file, or several
     /// where the sink is told which file a line is of.
     pub row_numbers: bool,

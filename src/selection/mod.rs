@@ -393,10 +393,12 @@ impl Selection {
     }
 
     /// Returns what finds the keys of the same records, each once and where its record is; `None` where more than one
-    /// record of a key may be written, or lines are no records.
+    /// record of a key may be written, where another of its fields decides which, or where lines are no records.
     pub(crate) fn of_keys(self) -> Option<Self> {
         let is_of_records = self.records && self.occurrences == Occurrences::Once;
-        is_of_records.then_some(Self {
+        // The rank of a record is in the record.
+        let is_ranked = self.kept == Kept::Ranked;
+        (is_of_records && !is_ranked).then_some(Self {
             records: false,
             ..self
         })
