@@ -184,10 +184,8 @@ impl<'a> Engine<'a> {
             };
             if parts.tables().next().is_some() && !self.options.numbers_rows() {
                 return refuse(
-                    format!(
-                        "{name}: is Parquet, of which `divides_by_file` writes row numbers alone"
-                    ),
-                    "ask for them with `row_numbers`",
+                    format!("{name}: is Parquet, and cannot be written beside other files"),
+                    "give either Parquet files or others",
                 );
             }
         }
@@ -203,13 +201,20 @@ impl<'a> Engine<'a> {
         let first = inputs.iter().find(|input| input.sides().contains(&1));
         match first {
             Some(first) if self.options.numbers_rows() && !(1..=most).contains(&first.tables()) => {
-                Err(Error::usage(
-                    format!(
-                        "{}: the first input must be a single Parquet file for `row_numbers`",
-                        first.name().display()
-                    ),
-                    "leave out `row_numbers`, or put a Parquet file first",
-                ))
+                let name = first.name().display();
+                Err(if self.out.is_divided() {
+                    Error::usage(
+                        format!("{name}: not all of its files are Parquet files"),
+                        "give either Parquet files or others",
+                    )
+                } else {
+                    Error::usage(
+                        format!(
+                            "{name}: the first input must be a single Parquet file for `row_numbers`"
+                        ),
+                        "leave out `row_numbers`, or put a Parquet file first",
+                    )
+                })
             }
             _ => Ok(()),
         }

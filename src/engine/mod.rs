@@ -30,7 +30,8 @@
 //! - Every input is opened and checked before anything is written anywhere.
 //! - A plan that turns out not to fit is replaced only while nothing of the result was passed on
 //!   and everything that was read can be read again.
-//! - Attempts come to an end: each further plan either rules the set out for good, or has more room for lines.
+//! - Attempts come to an end: each further plan rules out for good a set or an answer that is read once more, counts no
+//!   repeats, or has more room for lines.
 //!
 //! *Cost:* that of looking at the inputs (`survey`).
 

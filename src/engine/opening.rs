@@ -84,8 +84,7 @@ pub(super) fn with_stored(job: Job, stored: Option<&CheckedFilter>) -> Job {
 ///
 /// # Errors
 /// [`Error::Usage`] for too few, or where rows of others than the first would be numbered, or where a ranking has
-/// nothing to choose; [`Error::Input`] for one
-/// that cannot be read.
+/// nothing to choose; [`Error::Input`] for one that cannot be read.
 pub(super) fn open(
     inputs: &[Source],
     selection: Selection,

@@ -337,8 +337,8 @@ fn check(path: &Path, number: u32, opening: Opening<'_>) -> Result<Part> {
     })
 }
 
-/// Returns the spread of an input with these parts: as large as there is room for, so that the spread of a gigabyte
-/// leaves room for decoded files 65,536 times as large.
+/// Returns the spread of an input with these parts: as large as there is room for. Each file of a terabyte may become
+/// 256 times as large when it is decoded, each of a gigabyte 262,144 times.
 fn spread(parts: &[Part]) -> u32 {
     let is_decoded = parts.iter().any(|part| part.format.decoding().is_some());
     let bytes = parts.last().map_or(0, |part| part.start + part.state.size);

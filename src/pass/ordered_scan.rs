@@ -269,9 +269,16 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     new_worker: impl Fn() -> W + Sync,
 ) -> Result<()> {
     let layout = &run.layout;
+    // Nothing else is held when lines are written again; a line that another pass had room for must have it here.
+    let spare = if W::REWRITES {
+        let available = run.budget.available_bytes();
+        available.saturating_sub(2 * chunks_bytes(layout))
+    } else {
+        0
+    };
     let room = run
         .budget
-        .split_off("long lines", layout.scan.long_line_bytes)?;
+        .split_off("long lines", layout.scan.long_line_bytes.max(spare))?;
     output.state.lock().ticket = 0;
     let located = LocatedFailure::default();
     let failure = located.first();
@@ -312,9 +319,13 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
 
 /// Returns the bytes that an ordered scan takes beyond what the layout has for reading.
 pub(crate) fn beyond_scan_bytes(layout: &Layout) -> u64 {
+    (chunks_bytes(layout) + layout.scan.long_line_bytes).saturating_sub(layout.scan.bytes())
+}
+
+/// Returns the memory for the chunks of an ordered scan, and for what is written about them, in bytes.
+fn chunks_bytes(layout: &Layout) -> u64 {
     let (workers, chunk) = (layout.scan.workers as u64, layout.scan.chunk_bytes);
-    let chunks = (workers + 1) * ChunkRules::buffer_bytes(chunk) + workers * text_bytes(chunk);
-    (chunks + layout.scan.long_line_bytes).saturating_sub(layout.scan.bytes())
+    (workers + 1) * ChunkRules::buffer_bytes(chunk) + workers * text_bytes(chunk)
 }
 
 /// Returns the memory for what is written about a chunk, in bytes, and for the ends of its lines.

@@ -209,18 +209,7 @@ impl<'a> ScanState<'a> {
         };
         let bytes = chunk.bytes();
         if !chunk.has_positions() {
-            let most = self.input.parts().map_or(MOST_ORDERED_BYTES, |parts| {
-                let positions = parts.positions(chunk.part, 0, None);
-                positions.end - positions.start
-            });
-            return Err(Error::usage(
-                format!(
-                    "{}: is too long for `Order::Input` (at most {} beside such files)",
-                    self.input.part_name(chunk.part).display(),
-                    display_bytes(most)
-                ),
-                "leave out `Order::Input`, or decompress the file first",
-            ));
+            return Err(self.without_positions(chunk));
         }
         let kept = self.run.kept.as_ref().filter(|kept| kept.numbers_lines());
         let (Some(kept), Some(parts)) = (kept, self.input.parts()) else {
@@ -248,6 +237,28 @@ impl<'a> ScanState<'a> {
             next: 0,
             mask: self.input.ordinal_mask(),
         })
+    }
+
+    /// Makes the error for a chunk whose bytes have no positions.
+    #[cold]
+    fn without_positions(&self, chunk: &Chunk) -> Error {
+        let mut most = MOST_ORDERED_BYTES;
+        if let Some(parts) = self.input.parts() {
+            // A file that grew is the better reason.
+            if let Err(changed) = parts.open(chunk.part) {
+                return changed;
+            }
+            let positions = parts.positions(chunk.part, 0, None);
+            most = positions.end - positions.start;
+        }
+        Error::usage(
+            format!(
+                "{}: has more than {}, which is too much where the order of lines matters",
+                self.input.part_name(chunk.part).display(),
+                display_bytes(most)
+            ),
+            "decompress it first, or give it as a side of its own",
+        )
     }
 
     /// Fails on the first line of the batch that is no IPv4 address. Workers may take it for granted after this. Where

@@ -40,7 +40,7 @@ pub(super) fn order(sized: &SizedJob, layout: &Layout, costs: &mut Costs) -> Opt
     if order == Order::Any {
         return None;
     }
-    let answer_bytes = answer_bytes(sized.sizes.answer(sized.rule()));
+    let answer_bytes = answer_bytes(sized.answer);
     let again = &sized.read_again;
     let read_again_bytes = again.iter().map(|&at| sized.read[at as usize].bytes).sum();
     let spilled_bytes = match again.len() {

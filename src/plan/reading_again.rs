@@ -6,12 +6,13 @@
 //! *Formulas.* The inputs whose lines are written are read once more. A sort writes the answer and reads it, if it does
 //! not fit its part of the memory; and of records, which only the last reading has to see whole, all that is spilled is
 //! written and read with them, not with their keys alone. Whichever moves fewer bytes is chosen. Each line of plain
-//! files has a bit, and each cell of them 17 bytes at most; of other files, each line of the answer has up to 16 bytes.
-//! An answer that needs more than a third of the memory for that is sorted.
+//! files has a bit, and each cell of them 17 bytes at most; of other files, each line has 16 bytes. An answer that
+//! needs more than a third of the memory for that is sorted.
 
 use crate::error::Result;
 use crate::memory::buffer::{PAGE, round_up};
-use crate::plan::job::{DataSize, Job};
+use crate::plan::Strategy;
+use crate::plan::job::{DataSize, InputShape, Job};
 use crate::plan::layout::order_bytes;
 use crate::plan::sizes::SizedJob;
 use crate::plan::steps::At;
@@ -38,7 +39,8 @@ pub(super) fn sized(job: Job) -> Result<SizedJob> {
         return Ok(sorted);
     }
     // Only the last reading has to see records whole.
-    let keys = match sorted.job.selection.of_keys() {
+    let of_keys = sorted.job.selection.of_keys();
+    let keys = match of_keys.filter(|_| can_be_of_keys(&sorted.job)) {
         None => sorted.clone(),
         Some(selection) => SizedJob::of(Job {
             selection,
@@ -46,18 +48,26 @@ pub(super) fn sized(job: Job) -> Result<SizedJob> {
         })?,
     };
     let (inputs, answer) = (inputs_again(&keys), sorted.sizes.answer(sorted.rule()));
-    let memory_bytes = kept_bytes(&keys, &inputs, answer);
+    let memory_bytes = kept_bytes(&keys, &inputs);
     let usable = keys.job.memory_bytes.saturating_sub(keys.job.base_bytes);
     let of_sort = spilled_bytes(answer_bytes(answer), order_bytes(&keys.job), &keys.job);
     let saved = of_sort.saturating_add(saved_bytes(&keys, &sorted, usable));
-    let is_file = |&at: &At| keys.shape(at).bytes.is_some();
-    let is_possible = keys.rule().writes_lines_alone() && inputs.iter().all(is_file);
+    // Where there are more lines than samples show, all inputs are read anew.
+    let is_file = |shape: &InputShape| shape.bytes.is_some();
+    let is_possible = keys.rule().writes_lines_alone() && keys.job.inputs.iter().all(is_file);
     let pays = size_of(&keys, &inputs).bytes / 2 <= saved && memory_bytes <= usable / KEPT_SHARE;
     Ok(if is_possible && pays {
-        keys.reading_again(inputs, memory_bytes)
+        keys.reading_again(inputs, memory_bytes, answer)
     } else {
         sorted
     })
+}
+
+/// Returns true if the keys alone of records may be searched for: exactly, and by a strategy that is chosen or can
+/// write records, too, so that it does not depend on their size whether a strategy that was asked for is refused.
+fn can_be_of_keys(job: &Job) -> bool {
+    let is_exact = job.max_fpr.is_none_or(|rate| rate == 0.0);
+    is_exact && !matches!(job.strategy, Some(Strategy::Memory | Strategy::Bloom))
 }
 
 /// Returns the size of some inputs.
@@ -66,13 +76,15 @@ fn size_of(sized: &SizedJob, inputs: &[At]) -> DataSize {
     DataSize::sum(&inputs.iter().map(size).collect::<Vec<_>>())
 }
 
-/// Returns the memory to know the lines of an answer by, when these inputs are read once more, in bytes.
-fn kept_bytes(sized: &SizedJob, inputs: &[At], answer: DataSize) -> u64 {
+/// Returns the memory to know the lines of an answer by, when these inputs are read once more, in bytes: all lines of
+/// them may be in it.
+fn kept_bytes(sized: &SizedJob, inputs: &[At]) -> u64 {
     let is_decoded = |&at: &At| sized.shape(at).decoding.is_some();
+    let size = size_of(sized, inputs);
     if sized.job.lines_go_on || inputs.iter().any(is_decoded) {
-        ordinals_bytes(answer)
+        ordinals_bytes(size)
     } else {
-        bits_bytes(size_of(sized, inputs))
+        bits_bytes(size)
     }
 }
 
@@ -108,9 +120,9 @@ fn bits_bytes(size: DataSize) -> u64 {
     round_up(bits / 8 + 9 * cells + SMALL_FILES_BYTES, PAGE)
 }
 
-/// Returns the memory for the ordinals of an answer of this size, in bytes.
-fn ordinals_bytes(answer: DataSize) -> u64 {
-    let slots = answer.lines.saturating_mul(ORDINAL_SLOT_BYTES);
+/// Returns the memory for the ordinals of inputs of this size, in bytes.
+fn ordinals_bytes(size: DataSize) -> u64 {
+    let slots = size.lines.saturating_mul(ORDINAL_SLOT_BYTES);
     round_up(slots.saturating_add(SMALL_FILES_BYTES), PAGE)
 }
 

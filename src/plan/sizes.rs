@@ -37,6 +37,8 @@ pub(crate) struct SizedJob {
     pub(super) sizes: Sizes,
     /// The layout for scanning.
     pub(super) scan: Layout,
+    /// The size of the answer, as it is written.
+    pub(super) answer: DataSize,
     /// The inputs whose lines are written in a last reading of them, in the order of their sides: none where no
     /// order is asked for, or the answer is sorted.
     pub(super) read_again: Vec<At>,
@@ -63,6 +65,7 @@ impl SizedJob {
             sizes,
             scan: Layout::for_scan(&job, plans_once(&job, sides.rule())),
             read_again: Vec::new(),
+            answer: sizes.answer(sides.rule()),
             job,
             order,
             sides,
@@ -72,12 +75,19 @@ impl SizedJob {
         })
     }
 
-    /// Returns the same where the answer is not sorted: `inputs` are read once more, beside `memory_bytes` of memory.
-    pub(super) fn reading_again(self, inputs: Vec<At>, memory_bytes: u64) -> Self {
+    /// Returns the same where the answer, of this size, is not sorted: `inputs` are read once more, beside
+    /// `memory_bytes` of memory.
+    pub(super) fn reading_again(
+        self,
+        inputs: Vec<At>,
+        memory_bytes: u64,
+        answer: DataSize,
+    ) -> Self {
         let plans_once = plans_once(&self.job, self.rule());
         Self {
             scan: Layout::for_scan_beside(&self.job, plans_once, memory_bytes),
             read_again: inputs,
+            answer,
             ..self
         }
     }

@@ -1,10 +1,11 @@
 //! The order of the answer, and ordinals: where a line came first.
 //!
 //! *Owns:* [`Order`], and the form of an ordinal. *Invariants:* of two lines that were read, the one with the
-//! smaller ordinal came earlier: in an earlier side, or in the same side at an earlier byte.
+//! smaller ordinal came earlier: in an earlier side, or in the same side at an earlier position, as
+//! [`Parts`](crate::input::parts::Parts) has them: a byte, or some for each byte of a compressed file.
 //!
 //! ```text
-//! ordinal   │ side, from 1: 16 │ byte of the side where the line begins: 48 │
+//! ordinal   │ side, from 1: 16 │ position in the side where the line begins: 48 │
 //! ```
 //!
 //! Where the answer is read once more from the inputs, lines are numbered in cells instead, which the table of

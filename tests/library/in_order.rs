@@ -459,9 +459,10 @@ fn l10_a_file_that_is_decoded_in_pieces_has_one_order_in_every_reading() {
             ..roomy(&sandbox)
         };
         let union = Selection::union().ordered(Order::Input);
-        let (selection, expected) = match keeps_last {
-            true => (union.keeping_last(), 90_000..150_000),
-            false => (union, 0..60_000),
+        let (selection, expected) = if keeps_last {
+            (union.keeping_last(), 90_000..150_000)
+        } else {
+            (union, 0..60_000)
         };
         let (found, stats) = lines(&sides, selection, &options);
         let expected = expected.map(|number| line(number).trim_end().as_bytes().to_vec());

@@ -268,8 +268,9 @@ pub(crate) struct OrderArguments {
     ///
     /// Ordering takes extra time and an eighth of the memory limit (at most 1 GiB). A result larger than that is sorted
     /// on temporary disk. The inputs are never sorted. With `input`, each line on temporary disk takes 8 bytes more.
-    /// Instead of sorting a large result, outset then reads plain files once more if that moves fewer bytes and a third
-    /// of the memory limit has room for one bit for each of their lines.
+    /// Instead of sorting a large result, outset then reads files once more if that moves fewer bytes and a third of
+    /// the memory limit has room for one bit for each of their lines, or for 16 bytes where files are compressed or
+    /// have quoted fields.
     #[arg(long, value_name = "ORDER", default_value = "any")]
     order: OrderName,
 

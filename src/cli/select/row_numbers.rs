@@ -21,8 +21,8 @@ pub(super) struct Numbers {
     bytes: u64,
     /// The most bytes that there may be.
     most: u64,
-    /// The files that rows are of, and how many of each; `None` if all are of one file.
-    files: Option<Vec<(PathBuf, u64)>>,
+    /// The number of the rows of each file, in their order; `None` if all are of one file.
+    files: Option<Vec<u64>>,
 }
 
 /// The numbers, from the first on.
@@ -54,8 +54,8 @@ impl Numbers {
         })
     }
 
-    /// Takes the list of the files that rows are of, and how many of each.
-    pub(super) fn take_files(&mut self) -> Vec<(PathBuf, u64)> {
+    /// Takes the numbers of the rows of each file.
+    pub(super) fn take_files(&mut self) -> Vec<u64> {
         self.files.take().unwrap_or_default()
     }
 
@@ -97,12 +97,12 @@ impl Numbers {
 }
 
 impl RowNumbers {
-    /// Yields the numbers of the next `rows` rows, which are of one file; of fewer if there are no more.
+    /// Yields the numbers of the next `rows` rows, which are of one file.
     pub(super) fn of_file(&mut self, rows: u64) -> impl Iterator<Item = Result<u64>> {
         let (mut last, mut left) = (0, rows);
         std::iter::from_fn(move || {
             left = left.checked_sub(1)?;
-            let more = self.next_difference()?;
+            let more = self.next_difference();
             Some(more.map(|more| {
                 last += more;
                 last
@@ -110,19 +110,19 @@ impl RowNumbers {
         })
     }
 
-    /// Reads a difference; `None` at the end.
-    fn next_difference(&mut self) -> Option<Result<u64>> {
+    /// Reads a difference.
+    fn next_difference(&mut self) -> Result<u64> {
         let (mut more, mut shift) = (0, 0);
         loop {
-            match self.bytes.next()? {
-                Ok(byte) => {
-                    more |= u64::from(byte & 0x7f) << shift;
-                    shift += 7;
-                    if byte < 0x80 {
-                        return Some(Ok(more));
-                    }
-                }
-                Err(error) => return Some(Err(unusable(&self.directory, error))),
+            let byte = self
+                .bytes
+                .next()
+                .unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into()));
+            let byte = byte.map_err(|error| unusable(&self.directory, error))?;
+            more |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                return Ok(more);
             }
         }
     }
@@ -146,16 +146,16 @@ impl Sink for Numbers {
         if self.bytes > self.most {
             return Err(io::Error::other("more than --max-temp allows"));
         }
-        if let Some((_, rows)) = self.files.as_mut().and_then(|files| files.last_mut()) {
+        if let Some(rows) = self.files.as_mut().and_then(|files| files.last_mut()) {
             *rows += 1;
         }
         self.file.write_all(&bytes)
     }
 
-    fn file(&mut self, path: &Path) -> io::Result<()> {
+    fn file(&mut self, _path: &Path) -> io::Result<()> {
         self.last = 0;
         if let Some(files) = &mut self.files {
-            files.push((path.to_owned(), 0));
+            files.push(0);
         }
         Ok(())
     }

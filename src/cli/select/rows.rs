@@ -5,7 +5,8 @@
 //! *Cost:* that of [`Numbers`]; see [`RowCopy`] for the rest.
 
 use std::cell::Cell;
-use std::fs::{File, Metadata};
+use std::fs::File;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -72,7 +73,7 @@ pub(super) fn find_rows(
     let advance = |bytes, rows| phase.advance(bytes, rows);
     let watch = (&options.interrupt, &advance as _);
     let mut numbers = numbers.read()?;
-    let mut rows = numbers.of_file(u64::MAX);
+    let mut rows = numbers.of_file(stats.output.lines);
     let copied = copy.copy(&mut rows, target, memory_bytes(&options), watch)?;
     result.flush(copied.target)?;
     stats.output.bytes = copied.bytes;
@@ -83,15 +84,15 @@ pub(super) fn find_rows(
 
 /// Returns true if the first of `sources` is of Parquet files, as the first of these that is not empty shows.
 pub(super) fn is_of_tables(sources: &[Source]) -> bool {
-    let begins = |path: &PathBuf| -> io::Result<[u8; 4]> {
+    let begins = |path: &PathBuf| {
         let mut front = [0; 4];
-        File::open(path)?.read_exact(&mut front)?;
-        Ok(front)
+        // A FIFO would be waited for.
+        let file = path.is_file().then(|| File::open(path))?.ok();
+        file?.read_exact(&mut front).ok().map(|()| front)
     };
-    let fronts = |paths: &[PathBuf]| paths.iter().find_map(|path| begins(path).ok());
     let front = match sources.first() {
-        Some(Source::Path(path)) if path.is_file() => begins(path).ok(),
-        Some(Source::Files(side)) => fronts(side.paths()),
+        Some(Source::Path(path)) => begins(path),
+        Some(Source::Files(side)) => side.paths().iter().find_map(begins),
         _ => None,
     };
     front.as_ref() == Some(SIGNATURE)
@@ -114,42 +115,52 @@ pub(super) fn find_rows_of_files(
             "give all files to one --side, or use diff or intersect",
         ));
     }
-    let before = match &sources[0] {
-        Source::Files(side) => side.paths().iter().map(|path| looked_at(path)).collect(),
-        Source::Path(path) => vec![looked_at(path)],
-        _ => Vec::new(),
+    if options.keys.as_ref().is_some_and(|keys| keys.row_numbers) {
+        return Err(Error::usage(
+            "--rows: --out-dir writes the rows of Parquet files, not their numbers",
+            "leave out --rows",
+        ));
+    }
+    let paths = match &sources[0] {
+        Source::Files(side) => side.paths(),
+        Source::Path(path) => std::slice::from_ref(path),
+        _ => &[],
     };
-    let bytes = before.iter().flatten().map(Metadata::len).sum();
-    let options = numbering_rows(options, bytes);
+    let before: Vec<u64> = paths.iter().map(|path| state(path)).collect();
+    let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let options = numbering_rows(options, paths.iter().map(size).sum());
     let mut numbers = Numbers::new(&options, true)?;
     let selected = select(sources, request.selection, &options, &mut numbers);
     let mut stats = selected.map_err(|error| numbers.unwritable(error))?;
-    let files = numbers.take_files();
-    let phase = CopyPhase::begin(&stats.inputs[0].label.clone(), bytes, &options);
-    let advance = |_, rows| phase.advance(0, rows);
-    let watch = (&options.interrupt, &advance as _);
+    let rows_of = numbers.take_files();
+    let name = stats.inputs[0].label.clone();
+    let phase = CopyPhase::begin(&name, paths.iter().map(size).sum(), &options);
     let mut numbers = numbers.read()?;
     stats.output.bytes = 0;
-    for ((path, rows), before) in files.into_iter().zip(before) {
-        directory.begin_file(&path)?;
-        let now = looked_at(&path);
-        if now.as_ref().map(state) != before.as_ref().map(state) {
+    for ((path, rows), before) in paths.iter().zip(rows_of).zip(before) {
+        directory.begin_file(path)?;
+        if state(path) != before {
             return Err(Error::InputChanged {
-                path,
+                path: path.clone(),
                 what: "it was written to after its rows were found".into(),
             });
         }
-        let bytes = now.map_or(0, |metadata| metadata.len());
+        let (bytes, done) = (size(path), Cell::new(0));
+        let advance = |more: u64, rows| {
+            done.set(done.get() + more);
+            phase.advance(more, rows);
+        };
         if bytes > 0 {
-            let copy = RowCopy::open(&path, memory_bytes(&options))?;
+            let copy = RowCopy::open(path, memory_bytes(&options))?;
             let name = directory.target();
             let target = (Inside(&mut directory), name.as_str());
+            let watch = (&options.interrupt, &advance as _);
             let mut rows = numbers.of_file(rows);
             let copied = copy.copy(&mut rows, target, memory_bytes(&options), watch)?;
             stats.output.bytes += copied.bytes;
             stats.memory.peak_rss_bytes = copied.peak_rss_bytes;
         }
-        phase.advance(bytes, 0);
+        phase.advance(bytes.saturating_sub(done.get()), 0);
     }
     phase.end_in(&mut stats);
     Ok((stats, directory))
@@ -168,16 +179,12 @@ impl Write for Inside<'_> {
     }
 }
 
-/// Looks at a file; `None` where that fails, as it does again when the file is read.
-fn looked_at(path: &Path) -> Option<Metadata> {
-    std::fs::metadata(path).ok()
-}
-
-/// Returns what of a file differs once it was changed.
-fn state(metadata: &Metadata) -> (u64, u64, u64, i64, i64) {
-    let id = (metadata.dev(), metadata.ino());
-    let written = (metadata.mtime(), metadata.mtime_nsec());
-    (id.0, id.1, metadata.len(), written.0, written.1)
+/// Returns a number that differs, but for a chance of one in 2^64, once a file was changed. A file that cannot be
+/// looked at fails when it is read.
+fn state(path: &Path) -> u64 {
+    let metadata = std::fs::metadata(path).ok();
+    let state = metadata.map(|it| (it.dev(), it.ino(), it.len(), it.mtime(), it.mtime_nsec()));
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(state)
 }
 
 /// Returns the memory limit of the process, in bytes.
