@@ -156,7 +156,13 @@ impl Default for Options {
 impl Options {
     /// Tells whether the answer consists of numbers of rows.
     pub(crate) fn numbers_rows(&self) -> bool {
-        self.keys.as_ref().is_some_and(|keys| keys.row_numbers)
+        self.row_number_end().is_some()
+    }
+
+    /// Returns the byte that ends the number of a row, which is all that is written of a record; `None` if the answer
+    /// consists of something else.
+    pub(crate) fn row_number_end(&self) -> Option<u8> {
+        self.keys.as_ref()?.row_number_end(1)
     }
 
     /// Returns the form of keys: whole lines, as they are, where nothing says otherwise.

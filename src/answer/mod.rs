@@ -66,8 +66,8 @@ pub(crate) struct Collector<'s> {
     shared: Arc<Mutex<CollectorState<'s>>>,
     /// The place of this attempt's lines until their order is known.
     holding: Holding<'s>,
-    /// True if records begin with the number of a row and a tab, and that number alone is the answer.
-    numbers_rows: bool,
+    /// The byte that ends the number that records begin with, if that number alone is the answer.
+    row_number_end: Option<u8>,
     /// True if the sink is told of the files that the lines come from.
     is_divided: bool,
     /// Lines that outboxes have taken, whether they have reached the sink or wait to be put in order.
@@ -108,15 +108,15 @@ impl<'s> Collector<'s> {
                 has_failed: false,
             })),
             holding: Holding::Nothing,
-            numbers_rows: false,
+            row_number_end: None,
             found: AtomicU64::new(0),
         }
     }
 
-    /// Keeps of each record only the number that it begins with, up to a tab, if `numbers_rows`.
-    pub(crate) fn numbering_rows(self, numbers_rows: bool) -> Self {
+    /// Keeps of each record only the number that it begins with, up to the byte `row_number_end`, if that is given.
+    pub(crate) fn numbering_rows(self, row_number_end: Option<u8>) -> Self {
         Self {
-            numbers_rows,
+            row_number_end,
             ..self
         }
     }
@@ -127,7 +127,7 @@ impl<'s> Collector<'s> {
             terminator: self.terminator,
             shared: Arc::clone(&self.shared),
             holding,
-            numbers_rows: self.numbers_rows,
+            row_number_end: self.row_number_end,
             is_divided: self.is_divided,
             found: AtomicU64::new(0),
         }
@@ -161,10 +161,10 @@ impl<'s> Collector<'s> {
 
     /// Returns what is written of a record.
     fn part_written<'l>(&self, record: &'l [u8]) -> &'l [u8] {
-        if !self.numbers_rows {
-            return record;
-        }
-        memchr::memchr(b'\t', record).map_or(record, |tab| &record[..tab])
+        let end = self
+            .row_number_end
+            .and_then(|end| memchr::memchr(end, record));
+        end.map_or(record, |end| &record[..end])
     }
 
     /// Returns true if the sink is told of the files that the lines come from.

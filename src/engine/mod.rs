@@ -85,7 +85,7 @@ pub fn select(
     let opened = open(inputs, selection, options)?;
     let saving = open_target(options, &opened)?;
     let space = temp_space(options);
-    let out = Collector::new(sink).numbering_rows(options.numbers_rows());
+    let out = Collector::new(sink).numbering_rows(options.row_number_end());
     let engine = Engine {
         options,
         selection,

@@ -42,8 +42,8 @@ pub(crate) struct Columns {
     ranked: Option<Ranked>,
     /// The lines of a text that are no records.
     passed_over: PassedOver,
-    /// True if the number of a row and a tab stand before each record.
-    has_row_numbers: bool,
+    /// The byte after the number of the row that stands before each record; `None` if there is none.
+    row_number_end: Option<u8>,
 }
 
 /// The field that has the rank of a record.
@@ -80,7 +80,7 @@ impl Columns {
             folding: Folding::of(keys),
             ranked: None,
             passed_over: PassedOver::of(keys, !names.is_empty()),
-            has_row_numbers: false,
+            row_number_end: None,
         }
     }
 
@@ -161,14 +161,14 @@ impl Columns {
         let paths = names.map(json::Path::plain).collect();
         Self {
             paths,
-            has_row_numbers: keys.numbers_rows_of(number),
+            row_number_end: keys.row_number_end(number),
             ..columns
         }
     }
 
     /// Returns true if the number of a row stands before each record.
     pub(crate) fn has_row_numbers(&self) -> bool {
-        self.has_row_numbers
+        self.row_number_end.is_some()
     }
 
     /// Returns the caller's name for the field at this index of the key.
@@ -187,7 +187,7 @@ impl Columns {
     pub(crate) fn as_written(&self) -> Self {
         Self {
             folding: Folding::default(),
-            has_row_numbers: false,
+            row_number_end: None,
             ..self.clone()
         }
     }
@@ -256,10 +256,9 @@ impl Columns {
         most_bytes: usize,
     ) -> Result<Key<'r>, Bad> {
         let start = built.len();
-        let record = if self.has_row_numbers {
-            behind_number(record)
-        } else {
-            record
+        let record = match self.row_number_end {
+            Some(end) => behind_number(record, end),
+            None => record,
         };
         let key = self.find(record, built, most_bytes)?;
         // Before the memory for a copy could be missed: what is copied is not in the budget.
@@ -464,9 +463,9 @@ impl Columns {
     }
 }
 
-/// Leaves out the number of the row, which a tab ends, from a record.
-fn behind_number(record: &[u8]) -> &[u8] {
-    memchr::memchr(b'\t', record).map_or(record, |tab| &record[tab + 1..])
+/// Leaves out the number of the row, which the byte `end` ends, from a record.
+fn behind_number(record: &[u8], end: u8) -> &[u8] {
+    memchr::memchr(end, record).map_or(record, |at| &record[at + 1..])
 }
 
 /// Leaves out the CR at the end of a record, which belongs to the line end.

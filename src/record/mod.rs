@@ -143,9 +143,15 @@ impl Keys {
         self.has_header || self.headers_of.iter().any(|&(_, has_header)| has_header)
     }
 
-    /// Returns true if records of the input with this number, from 1, are the numbers of rows.
-    pub(crate) fn numbers_rows_of(&self, number: u32) -> bool {
-        self.row_numbers && number == 1
+    /// Returns the byte that ends the number of a row, which records of the input with this number, from 1, begin with;
+    /// `None` if they begin with none.
+    pub(crate) fn row_number_end(&self, number: u32) -> Option<u8> {
+        let end = match self.syntax {
+            // The number is a field, so that a quote after it opens the next one.
+            Syntax::Csv(dialect) => dialect.delimiter,
+            Syntax::Whole | Syntax::Delimited(_) | Syntax::JsonLines => b'\t',
+        };
+        (self.row_numbers && number == 1).then_some(end)
     }
 
     /// Checks what does not depend on what is in the inputs; the last of them has the number `inputs`.

@@ -199,10 +199,10 @@ impl<'a> Rows<'a> {
 
     /// Appends the next row as a record.
     fn write_row(&mut self, table: &Table, number: u64) -> Result<Row, ParquetError> {
-        if table.has_row_numbers {
+        if let Some(end) = table.row_number_end {
             self.records
                 .extend_from_slice(number.to_string().as_bytes());
-            self.records.push(b'\t');
+            self.records.push(end);
         }
         let mut row = Row::Written;
         for (index, column) in self.columns.iter_mut().enumerate() {

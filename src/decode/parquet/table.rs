@@ -48,8 +48,8 @@ pub(crate) struct Table {
     pub(super) writing: Writing,
     /// The names of the columns as a record, with a terminator; of records that have a header.
     pub(super) header: Option<Vec<u8>>,
-    /// True if the number of its row stands before each record.
-    pub(super) has_row_numbers: bool,
+    /// The byte after the number of its row, which stands before each record; `None` if there is none.
+    pub(super) row_number_end: Option<u8>,
     /// True if rows whose key cannot be written are left out.
     pub(super) skips_bad: bool,
     /// The rows that the last reading left out.
@@ -158,7 +158,7 @@ impl Table {
             rows: rows as u64,
             bytes: size,
             writing,
-            has_row_numbers: keys.numbers_rows_of(number),
+            row_number_end: keys.row_number_end(number),
             skips_bad: keys.bad_records == BadRecords::Skip,
             left_out: LeftOut {
                 nulls: AtomicU64::new(0),

@@ -153,6 +153,51 @@ fn row(id: i64, url: &str) -> String {
 }
 
 #[test]
+fn b23_rows_have_their_numbers_whatever_their_keys_begin_with() {
+    let sandbox = Sandbox::new();
+    let urls = [
+        "p,",
+        "\"",
+        "q\"r",
+        "r",
+        ",s",
+        "\"l\nm\",",
+        "n\no",
+        "x;",
+        ";",
+        "",
+        "\t",
+        "7,8",
+        "u",
+    ];
+    let rows: Vec<_> = (0..).zip(urls.map(|url| Some(url.to_owned()))).collect();
+    write(&sandbox.input("pages.parquet"), &rows, 4);
+    write(&sandbox.input("seen.parquet"), &[(0, Some("u".into()))], 1);
+    let numbers: Vec<_> = (0..urls.len() - 1)
+        .map(|number| number.to_string())
+        .collect();
+    let numbers = numbers.join("\n") + "\n";
+    for syntax in ["--csv", "--csv -d ;", "--jsonl"] {
+        let arguments = format!("diff {syntax} -k page.url pages.parquet seen.parquet");
+        let outcome = sandbox.run(&format!("{arguments} --rows --order input"));
+        outcome.succeeds();
+        assert_eq!(
+            String::from_utf8_lossy(&outcome.stdout),
+            numbers,
+            "{syntax}"
+        );
+        sandbox
+            .run(&format!("{arguments} -o ../out/r.parquet"))
+            .succeeds();
+        assert_eq!(
+            rows_of(&sandbox.output("r.parquet")).len(),
+            urls.len() - 1,
+            "{syntax}"
+        );
+    }
+}
+
+#[test]
 fn f12_each_parquet_file_gets_one_of_its_rows_that_stay() {
     let sandbox = Sandbox::new();
     // Three files and an empty one, in whose order keys come again: all those of the last have come before.
