@@ -44,6 +44,8 @@ use crate::sys::machine;
 const FOOTER_SHARE: u64 = 2;
 /// The most rows of a row group that is written.
 const GROUP_ROWS: usize = 1 << 17;
+/// The memory for the number of a row, in the file and again in its row group, in bytes.
+const NUMBER_BYTES: u64 = 16;
 /// The memory of a column of a row group that was written, in bytes.
 const WRITTEN_COLUMN_BYTES: u64 = 1 << 10;
 
@@ -154,7 +156,8 @@ impl RowCopy {
             memory_bytes / FOOTER_SHARE,
         )?;
         // What the process has by now stays: the footer is in it.
-        let beside = machine::resident_bytes() + WRITER_BYTES;
+        let numbers_bytes = self.rows.min(GROUP_ROWS as u64) * NUMBER_BYTES;
+        let beside = machine::resident_bytes() + WRITER_BYTES + numbers_bytes;
         let budget = MemoryBudget::new(memory_bytes.saturating_sub(beside), beside);
         let allowance = Allowance::new(self.path.clone(), USERS, &budget).beside(beside);
         let mut starts = vec![0_u64];

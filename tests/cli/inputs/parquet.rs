@@ -576,6 +576,37 @@ fn c14_copying_long_values_stays_under_the_limit() {
 }
 
 #[test]
+fn c14_copying_many_rows_stays_under_every_limit_that_is_enough() {
+    let sandbox = Sandbox::new();
+    // More rows than a row group gets, and a dictionary of many short values, whose table is much larger.
+    let row = |number: i64| {
+        (
+            number,
+            Some(format!("{:06x}", number * 7_919_111 % (1 << 24))),
+        )
+    };
+    let rows: Vec<_> = (0..150_000).map(row).collect();
+    write(&sandbox.input("a"), &rows, 20_000);
+    sandbox.write("none", "x\n");
+    let mut succeeded = 0;
+    for mebibytes in (20..=36).step_by(2) {
+        let outcome = sandbox.run(&format!(
+            "diff -k page.url a none --memory {mebibytes}M --stats ../out/s -o ../out/r.parquet"
+        ));
+        if !outcome.status.success() {
+            outcome.fails(6, &["give at least"]);
+            continue;
+        }
+        let stats = fs::read(sandbox.output("s")).unwrap();
+        let stats: Value = serde_json::from_slice(&stats).unwrap();
+        let peak = stats["memory"]["peak_rss_bytes"].as_u64().unwrap();
+        assert!(peak <= mebibytes << 20, "{peak} of {mebibytes} MiB");
+        succeeded += 1;
+    }
+    assert!(succeeded > 0);
+}
+
+#[test]
 fn c14_a_page_that_is_larger_than_the_memory_is_refused() {
     let sandbox = Sandbox::new();
     let rows = [(1, Some("x".repeat(150 << 20)))];
