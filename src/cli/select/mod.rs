@@ -1,6 +1,7 @@
 //! `outset intersect`, `diff`, `union` and `symdiff`: opens the outputs, runs, puts them in place, reports.
 
 mod arguments;
+mod order;
 #[cfg(feature = "parquet")]
 mod row_numbers;
 #[cfg_attr(not(feature = "parquet"), path = "no_rows.rs")]
@@ -16,9 +17,10 @@ use outset::{
 };
 
 pub(crate) use self::arguments::{
-    DiffArguments, IntersectArguments, OrderArguments, RepeatArguments, SelectRequest,
-    SideArguments, SymdiffArguments, UnionArguments, WrittenArguments,
+    DiffArguments, IntersectArguments, RepeatArguments, SelectRequest, SideArguments,
+    SymdiffArguments, UnionArguments, WrittenArguments,
 };
+pub(crate) use self::order::OrderArguments;
 use super::options::missing_temp_dirs;
 use super::outputs::{Claims, Outputs, ResultFile, is_table};
 use super::progress::Reporter;

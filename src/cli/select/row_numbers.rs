@@ -1,7 +1,7 @@
 //! The numbers of the rows of a result, on temporary disk, until the rows are copied.
 //!
 //! *Owns:* [`Numbers`], the sink that gets them, and [`RowNumbers`], which gives them back. *Invariants:* the numbers
-//! of a file ascend. *Cost:* a byte or two of temporary disk for each row, and a path for each file.
+//! of a file ascend. *Cost:* a byte or two of temporary disk for each row, and eight bytes of memory for each file.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Bytes, Read, Seek, SeekFrom, Write};
@@ -17,7 +17,9 @@ pub(super) struct Numbers {
     file: BufWriter<File>,
     /// The directory of the file, for messages.
     directory: PathBuf,
+    /// The number of the last row.
     last: u64,
+    /// Bytes that were written.
     bytes: u64,
     /// The most bytes that there may be.
     most: u64,

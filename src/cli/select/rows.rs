@@ -133,6 +133,8 @@ pub(super) fn find_rows_of_files(
     let selected = select(sources, request.selection, &options, &mut numbers);
     let mut stats = selected.map_err(|error| numbers.unwritable(error))?;
     let rows_of = numbers.take_files();
+    // The sink was told of each file of the side, in their order.
+    debug_assert_eq!(rows_of.len(), paths.len());
     let name = stats.inputs[0].label.clone();
     let phase = CopyPhase::begin(&name, paths.iter().map(size).sum(), &options);
     let mut numbers = numbers.read()?;
