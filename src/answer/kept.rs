@@ -1,7 +1,8 @@
 //! The lines of an answer that is read once more from the inputs, in their order.
 //!
 //! *Owns:* [`KeptLines`]. What is kept of a line of the answer is that it is one: a last reading of the inputs writes
-//! it where it stands. Nothing is sorted, and of records only keys are spilled.
+//! it where it stands. Nothing is sorted; of records, where the first or the last of each key is written, only keys are
+//! spilled.
 //!
 //! | the inputs | a line is known by | memory for a line |
 //! |---|---|---|

@@ -46,9 +46,9 @@ const BYTES_OF_A_LINE: usize = 16;
 
 /// The work of each worker of an ordered scan.
 pub(crate) trait OrderedWorker {
-    /// True as of [`Worker`].
+    /// True if it goes by the hashes of lines.
     const NEEDS_HASHES: bool = true;
-    /// True as of [`Worker`].
+    /// True if it goes by the places of lines alone, as [`Worker::REWRITES`] says.
     const REWRITES: bool = false;
 
     /// Works on a batch of lines, and writes to `output` what there is to say of them, in order.

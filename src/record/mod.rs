@@ -229,8 +229,8 @@ impl Keys {
             if given.is_empty() || self.syntax == Syntax::Whole {
                 return usage(
                     "`ranking`",
-                    format!("there are no fields, so {field} is none"),
-                    "add `keys` and the format of the records",
+                    format!("nothing says where {field} is in a record"),
+                    "add `keys` and the format of the records; Parquet rows cannot be chosen by a number",
                 );
             }
             if self.syntax == Syntax::JsonLines && matches!(field, Field::Number(_)) {

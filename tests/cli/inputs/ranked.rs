@@ -126,7 +126,11 @@ fn a21_a_number_that_chooses_nothing_is_wrong_usage() {
             2,
             &["cannot be used with"],
         ),
-        ("union -i --keep max:1 a", 2, &["--keep: ", "no fields"]),
+        (
+            "union -i --keep max:1 a",
+            2,
+            &["--keep: ", "nothing says where"],
+        ),
         ("union --jsonl -k k --keep max:1 a", 2, &["name:7"]),
         (
             "plan --operation union --csv -k k --keep max:m a",
