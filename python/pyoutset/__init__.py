@@ -26,6 +26,7 @@ from .errors import (
 )
 from .filters import Filter
 from .operations import difference, intersection, symmetric_difference, union, unique
+from .pairs import Pair, Pairs, pairs
 from .plots import Plot
 from .progress import Progress
 from .results import Result
@@ -59,6 +60,8 @@ __all__ = [
     "OutsetError",
     "OutsetWarning",
     "Overlaps",
+    "Pair",
+    "Pairs",
     "Plan",
     "Plot",
     "ProgramError",
@@ -71,6 +74,7 @@ __all__ = [
     "estimate",
     "intersection",
     "overlaps",
+    "pairs",
     "plan",
     "symmetric_difference",
     "union",

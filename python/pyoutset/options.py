@@ -116,6 +116,7 @@ class UnionOptions(LinesOptions, total=False):
     """Options of :func:`pyoutset.union`."""
 
     duplicates: Path
+    duplicates_format: Literal["records", "map"]
 
 
 class SymmetricDifferenceOptions(LinesOptions, total=False):

@@ -9,6 +9,7 @@ from .errors import UsageError
 
 #: What the pictures of the page are called.
 TITLES = {"upset": "Distinct lines of each combination of files", "venn": "as circles of files"}
+HEAT_MAP = "Shares of the lines of each file that each other file has"
 
 
 class Plot:

@@ -293,7 +293,7 @@ def overlaps(
     if names is not None and len(names) != len(given):
         raise UsageError(f"names: {len(names)} given for {len(given)} sides: give one for each")
     if len(given) > MOST_SIDES:
-        raise UsageError(f"overlaps: {len(given)} sides: give {MOST_SIDES} at most, or use `outset overlaps --pairs`")
+        raise UsageError(f"overlaps: {len(given)} sides: give {MOST_SIDES} at most, or use pairs()")
     # The picture is that of the page.
     settings: dict[str, Any] = {"report": True, "names": names, **more}
     done = at_once(["overlaps", "--json"], given, on, memory, progress, settings)

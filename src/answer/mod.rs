@@ -33,6 +33,7 @@ mod cell_bits;
 pub(crate) mod entry;
 mod files;
 mod kept;
+mod line_numbers;
 mod merge;
 mod ordinal_set;
 mod outbox;
@@ -48,6 +49,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use self::files::AnswerFiles;
 pub(crate) use self::kept::KeptLines;
+pub(crate) use self::line_numbers::LineNumbers;
 pub(crate) use self::outbox::Outbox;
 pub(crate) use self::rules::{KEPT_LINES, SorterRules};
 pub(crate) use self::sorter::Sorter;
@@ -70,6 +72,8 @@ pub(crate) struct Collector<'s> {
     row_number_end: Option<u8>,
     /// True if the sink is told of the files that the lines come from.
     is_divided: bool,
+    /// The numbers of lines, if it is told which were dropped.
+    line_numbers: Option<Arc<LineNumbers>>,
     /// Lines that outboxes have taken, whether they have reached the sink or wait to be put in order.
     found: AtomicU64,
 }
@@ -109,6 +113,7 @@ impl<'s> Collector<'s> {
             })),
             holding: Holding::Nothing,
             row_number_end: None,
+            line_numbers: None,
             found: AtomicU64::new(0),
         }
     }
@@ -121,14 +126,20 @@ impl<'s> Collector<'s> {
         }
     }
 
-    /// Makes a collector into the same sink for one attempt of a run, whose lines go through `holding`.
-    pub(crate) fn through(&self, holding: Holding<'s>) -> Self {
+    /// Makes a collector into the same sink for one attempt of a run, whose lines go through `holding`, and have
+    /// `line_numbers` where it is told which were dropped.
+    pub(crate) fn through(
+        &self,
+        holding: Holding<'s>,
+        line_numbers: Option<Arc<LineNumbers>>,
+    ) -> Self {
         Self {
             terminator: self.terminator,
             shared: Arc::clone(&self.shared),
             holding,
             row_number_end: self.row_number_end,
             is_divided: self.is_divided,
+            line_numbers,
             found: AtomicU64::new(0),
         }
     }
@@ -140,16 +151,19 @@ impl<'s> Collector<'s> {
     }
 
     /// Passes on the header of the answer, after what its labels are called, before all lines. What the answer drops
-    /// has no labels.
+    /// has no labels, and no header where only the places of lines are told (`tells_places`).
     ///
     /// # Errors
     /// Those of the sink.
-    pub(crate) fn header(&self, label: &[u8], header: &[u8]) -> Result<()> {
+    pub(crate) fn header(&self, label: &[u8], header: &[u8], tells_places: bool) -> Result<()> {
         self.shared.lock().pass_on(0, 0, |sink| {
             // A mark stays the first in its file.
             let rest = header.strip_prefix(BYTE_ORDER_MARK).unwrap_or(header);
             let mark = &header[..header.len() - rest.len()];
             sink.header(&[mark, label, rest].concat())?;
+            if tells_places {
+                return Ok(());
+            }
             sink.duplicates_header(header)
         })
     }

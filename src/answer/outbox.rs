@@ -53,6 +53,8 @@ pub(crate) struct Outbox<'c, 's> {
     duplicates: Waiting,
     /// The buffer that the lines go to instead, if they are put in order.
     buffer: Option<WorkBuffer>,
+    /// The text about a line that was dropped; kept for its capacity.
+    text: Vec<u8>,
     /// Lines taken since the last flush.
     found: u64,
 }
@@ -65,6 +67,7 @@ impl<'c, 's> Outbox<'c, 's> {
             lines: Waiting::default(),
             duplicates: Waiting::default(),
             buffer: None,
+            text: Vec::new(),
             found: 0,
         }
     }
@@ -83,10 +86,12 @@ impl<'c, 's> Outbox<'c, 's> {
     /// # Errors
     /// As [`Outbox::flush`]; where a temporary file cannot be written.
     pub(crate) fn push_found(&mut self, entry: &Entry<'_>) -> Result<()> {
-        let entry = &Entry {
-            line: self.collector.part_written(entry.line),
-            ..*entry
+        let is_place = entry.times == 0 && self.collector.line_numbers.is_some();
+        let line = match entry.line {
+            place if is_place => place,
+            record => self.collector.part_written(record),
         };
+        let entry = &Entry { line, ..*entry };
         self.found += entry.times;
         let sorter = match &self.collector.holding {
             Holding::Sorter(sorter) => sorter,
@@ -105,6 +110,34 @@ impl<'c, 's> Outbox<'c, 's> {
         };
         let pushed = sorter.push(&mut buffer, entry);
         self.buffer = Some(buffer);
+        pushed
+    }
+
+    /// Adds what is told of a line that the answer drops, `times` times: where it stands, at the ordinal `dropped`, and
+    /// the line that is kept for it, at `kept`.
+    ///
+    /// # Errors
+    /// As [`Outbox::push_found`].
+    pub(crate) fn push_places(
+        &mut self,
+        times: u64,
+        dropped: u64,
+        kept: u64,
+        place: u64,
+    ) -> Result<()> {
+        let Some(numbers) = &self.collector.line_numbers else {
+            return Ok(());
+        };
+        let mut text = std::mem::take(&mut self.text);
+        numbers.tell(&mut text, dropped, kept);
+        let pushed = self.push_found(&Entry {
+            times: 0,
+            duplicates: times,
+            place,
+            label: b"",
+            line: &text,
+        });
+        self.text = text;
         pushed
     }
 

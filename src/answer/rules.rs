@@ -11,6 +11,8 @@ use crate::temp::space::TempSpace;
 
 /// The memory for the lines of an answer that is read once more, as the budget's messages name it.
 pub(crate) const KEPT_LINES: &str = "the lines of the result";
+/// The memory for the numbers of lines, as the budget's messages name it.
+pub(crate) const LINE_NUMBERS: &str = "the numbers of lines";
 
 /// The settings of a sorter.
 pub(crate) struct SorterRules<'s> {

@@ -1,7 +1,8 @@
 //! The source of the ordinals of a batch's lines.
 //!
-//! *Owns:* the three ways: from where a line lies in its chunk, from its number in a cell of its file, or from the
-//! bytes after the line in a record of a bucket.
+//! *Owns:* the five ways: from where a line lies in its chunk, from its number in a cell of its file, from its number
+//! in its chunk, from the number of the row that it begins with, or from the bytes after the line in a record of a
+//! bucket.
 //! *Invariants:* a batch has an ordinal for each line, or none at all. *Cost:* 8 bytes a line, where the order of
 //! the input is kept; nothing elsewhere.
 
@@ -33,6 +34,22 @@ pub(crate) enum Ordinals {
         cell: u64,
         /// The number of the next line there.
         next: u64,
+        /// The bits that are turned over in each.
+        mask: u64,
+    },
+    /// From the number of the line in its chunk.
+    ByNumber {
+        /// The ordinal of the next line.
+        next: u64,
+        /// The byte that ends lines, where a record may have several; `None` where each is one.
+        terminator: Option<u8>,
+        /// The bits that are turned over in each.
+        mask: u64,
+    },
+    /// From the number of its row, which it begins with.
+    ByRow {
+        /// The ordinal of the first row of the file.
+        ordinal: u64,
         /// The bits that are turned over in each.
         mask: u64,
     },
@@ -74,6 +91,21 @@ impl Ordinals {
                 *next += 1;
                 (*ordinal + *cell * CELL_BYTES + number) ^ *mask
             })),
+            Self::ByNumber {
+                next,
+                terminator,
+                mask,
+            } => ordinals.extend(lines.iter().map(|line| {
+                let ends = terminator.map_or(0, |terminator| {
+                    memchr::memchr_iter(terminator, line).count()
+                });
+                let ordinal = *next;
+                *next += 1 + ends as u64;
+                ordinal ^ *mask
+            })),
+            Self::ByRow { ordinal, mask } => {
+                ordinals.extend(lines.iter().map(|line| (*ordinal + row(line)) ^ *mask));
+            }
             Self::Behind => {
                 for line in lines {
                     // A block with a shorter record is damaged; the counts of its bucket show that.
@@ -84,4 +116,12 @@ impl Ordinals {
             }
         }
     }
+}
+
+/// Reads the number that a row begins with.
+fn row(line: &[u8]) -> u64 {
+    let digits = line.iter().take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0u64, |number, byte| {
+        number.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'))
+    })
 }

@@ -68,6 +68,7 @@ const RARE: &[&str] = &[
     "compress",
     "out_via",
     "max_count",
+    "duplicates_format",
     "verbose",
     "keys_only",
     "files_from",

@@ -67,6 +67,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("Label::Count", "--count"),
     ("Label::Sides", "--which"),
     ("with_duplicates", "--duplicates"),
+    ("with_duplicate_places", "--duplicates-format map"),
     ("divides_by_file", "--out-dir"),
     ("Listing", "--files-from"),
     ("sides", "--sides"),

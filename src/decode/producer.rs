@@ -82,6 +82,11 @@ impl Producer {
         &self.names
     }
 
+    /// Returns the same names, to be kept.
+    pub(crate) fn shared_names(&self) -> Arc<Vec<PathBuf>> {
+        Arc::clone(&self.names)
+    }
+
     /// Starts the command for the name with this number, which `interrupt` can stop. Returns its output, and who says
     /// whether that is all.
     ///

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::opening::with_stored;
-use crate::answer::{Collector, Holding, KEPT_LINES, KeptLines, Sorter, SorterRules};
+use crate::answer::{Collector, Holding, KEPT_LINES, KeptLines, LineNumbers, Sorter, SorterRules};
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::input::Input;
@@ -51,7 +51,13 @@ impl<'a> Engine<'a> {
     pub(super) fn run(&self, mut inputs: Vec<Input>, start: Instant) -> Result<Stats> {
         // Before anything asks how much disk is free; and in every run, also in one that spills nothing.
         self.space.directories().remove_orphans();
-        let try_set = |job| Job {
+        let for_files = if self.selection.tells_places() {
+            LineNumbers::bytes_of_files(&inputs)
+        } else {
+            0
+        };
+        let try_set = |job: Job| Job {
+            base_bytes: job.base_bytes + for_files,
             set_estimate: SetEstimate::Try,
             selection: self.selection,
             ..with_stored(job, self.filters.stored)
@@ -62,6 +68,7 @@ impl<'a> Engine<'a> {
             self.check_division(&inputs, job.sides.len())?;
         }
         self.check_row_numbers(&inputs)?;
+        self.check_places(&inputs)?;
         let mut spool_phases = Vec::new();
         let is_unknown =
             self.filters.stored.is_none() && inputs.iter().all(|input| !input.is_file());
@@ -98,7 +105,8 @@ impl<'a> Engine<'a> {
             // Once, however many attempts there are, and not where the run is refused.
             if let Some(header) = header.take() {
                 let label = self.selection.label.header(self.selection.label_form);
-                self.out.header(&label, &header)?;
+                let tells_places = self.selection.tells_places();
+                self.out.header(&label, &header, tells_places)?;
             }
             let mut run = Run::new(self.options, plan.layout, self.hasher, self.space);
             // Copies were made before this attempt, but belong into the report.
@@ -220,6 +228,32 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// Checks that rows whose places are told have numbers.
+    ///
+    /// # Errors
+    /// [`Error::Usage`].
+    fn check_places(&self, inputs: &[Input]) -> Result<()> {
+        if !self.selection.tells_places() {
+            return Ok(());
+        }
+        let lacks_numbers =
+            |input: &&Input| !(self.options.numbers_rows() && input.sides().contains(&1));
+        let is_table = |input: &&Input| {
+            let parts = input.parts();
+            parts.is_some_and(|parts| parts.tables().next().is_some())
+        };
+        match inputs.iter().filter(is_table).find(lacks_numbers) {
+            None => Ok(()),
+            Some(input) => Err(Error::usage(
+                format!(
+                    "{}: `with_duplicate_places` tells the rows of Parquet files by their numbers",
+                    input.name().display()
+                ),
+                "give all files to one side, and add `row_numbers`",
+            )),
+        }
+    }
+
     /// Samples the inputs.
     fn survey(&self, inputs: &[Input]) -> Result<Job> {
         if self.compares_lines {
@@ -263,7 +297,12 @@ impl<'a> Engine<'a> {
             }
             order => Holding::Sorter(self.sorter(run, order, rule.top())),
         };
-        let out = self.out.through(holding);
+        if rule.tells_places() {
+            let numbers =
+                LineNumbers::new(inputs, rule.ordinal_mask(), plan.layout.line_numbers_bytes);
+            run.line_numbers = Some(Arc::new(numbers));
+        }
+        let out = self.out.through(holding, run.line_numbers.clone());
         strategy::execute(run, plan, inputs, self.filters, out)
     }
 

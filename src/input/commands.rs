@@ -5,7 +5,7 @@
 //! called. Every reading runs them anew. *Cost:* one process at a time.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -42,6 +42,11 @@ impl Commands {
             started: Mutex::new(None),
             front: None,
         }
+    }
+
+    /// Returns the name of each, in the order of reading.
+    pub(super) fn names(&self) -> Arc<Vec<PathBuf>> {
+        self.producer.shared_names()
     }
 
     /// Starts the first command and reads what comes before its records, by `rules`.

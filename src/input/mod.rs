@@ -179,6 +179,15 @@ impl Input {
         }
     }
 
+    /// Returns the names of its files, as [`Input::part_name`] has them.
+    pub(crate) fn part_names(&self) -> Arc<Vec<PathBuf>> {
+        match (self.parts(), self.access.commands()) {
+            (Some(parts), _) if parts.count().is_some() => Arc::clone(parts.paths()),
+            (None, Some(commands)) => commands.names(),
+            _ => Arc::new(vec![self.part_name(0).to_owned()]),
+        }
+    }
+
     /// Returns its index in the caller's order, repeats of a file not counted.
     pub(crate) fn number(&self) -> usize {
         self.identity.number

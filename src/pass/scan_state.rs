@@ -7,10 +7,11 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::answer::KeptLines;
+use crate::answer::{KeptLines, LineNumbers};
 use crate::batch::{Batch, Keyed, Ordinals, Scratch, for_each_batch};
 use crate::error::{Error, Result};
 use crate::input::keying::{Keying, Taken};
+use crate::input::parts::Parts;
 use crate::input::{Input, ReadCounts};
 use crate::memory::buffer::Buffer;
 use crate::reading::Reading;
@@ -36,6 +37,8 @@ pub(crate) trait Worker {
     const NEEDS_HASHES: bool = true;
     /// True if it goes by the places of lines alone, and gets records as they are to be written.
     const REWRITES: bool = false;
+    /// True if it keeps the ordinals of lines: they are those by which lines are numbered, where that is wanted.
+    const KEEPS_ORDINALS: bool = false;
 
     /// Works on a batch of lines. The batch borrows the chunk: nothing of it may be kept.
     fn work(&mut self, batch: Batch<'_>) -> Result<()>;
@@ -203,13 +206,16 @@ impl<'a> ScanState<'a> {
     ///
     /// # Errors
     /// [`Error::Usage`] for an input that is too long for that.
-    fn ordinals_in(&self, chunk: &Chunk) -> Result<Ordinals> {
+    fn ordinals_in<W: Worker>(&self, chunk: &Chunk, front: usize) -> Result<Ordinals> {
         let Some(first) = self.input.first_ordinal() else {
             return Ok(Ordinals::None);
         };
         let bytes = chunk.bytes();
         if !chunk.has_positions() {
             return Err(self.without_positions(chunk));
+        }
+        if let Some(numbers) = self.run.line_numbers.as_ref().filter(|_| W::KEEPS_ORDINALS) {
+            return self.numbers_in(numbers, first, chunk, front);
         }
         let kept = self.run.kept.as_ref().filter(|kept| kept.numbers_lines());
         let (Some(kept), Some(parts)) = (kept, self.input.parts()) else {
@@ -236,6 +242,39 @@ impl<'a> ScanState<'a> {
             cell: u64::MAX,
             next: 0,
             mask: self.input.ordinal_mask(),
+        })
+    }
+
+    /// Returns the source of the ordinals by which the lines of a chunk are numbered, and counts them. The ordinals of
+    /// its input begin with `first`, and its records at `front`.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where the plan had too little room for its chunks.
+    fn numbers_in(
+        &self,
+        numbers: &LineNumbers,
+        first: u64,
+        chunk: &Chunk,
+        front: usize,
+    ) -> Result<Ordinals> {
+        let mask = self.input.ordinal_mask();
+        let is_table = |parts: &&Parts| parts.all()[chunk.part].format.table().is_some();
+        if let Some(parts) = self.input.parts().filter(is_table) {
+            let ordinal = first + parts.positions(chunk.part, 0, None).start;
+            return Ok(Ordinals::ByRow { ordinal, mask });
+        }
+        let (bytes, terminator) = (chunk.bytes(), self.run.options.format.terminator);
+        let count = |bytes: &[u8]| memchr::memchr_iter(terminator, bytes).count() as u64;
+        let ordinal = first + chunk.position();
+        let before = count(&bytes[..front]);
+        let unended = u64::from(bytes.last() != Some(&terminator));
+        let lines = before + count(&bytes[front..]) + unended;
+        numbers.count(ordinal, lines, chunk.part)?;
+        let quoted = self.run.options.line_format().quoted;
+        Ok(Ordinals::ByNumber {
+            next: ordinal + before,
+            terminator: quoted.map(|_| terminator),
+            mask,
         })
     }
 
@@ -382,7 +421,7 @@ impl<'a> ScanState<'a> {
         let keying = self.input.keying();
         let front = keying.map_or(0, |keying| self.pass_over_front(keying, chunk));
         let lines = self.run.options.line_format().lines(&bytes[front..]);
-        let ordinals = self.ordinals_in(chunk)?;
+        let ordinals = self.ordinals_in::<W>(chunk, front)?;
         let on_bad = |record: &[u8], bad| self.leave_out(record, bad, chunk);
         let room_for_key = |record: &[u8]| self.check_key_room(record, chunk).map(|()| None);
         // Where records are written again, nobody looks for their keys: those without one were left out before.

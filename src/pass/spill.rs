@@ -222,6 +222,8 @@ struct SpillWorker<'a, 'f, 's> {
 }
 
 impl Worker for SpillWorker<'_, '_, '_> {
+    const KEEPS_ORDINALS: bool = true;
+
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         batch.passing(self.prefilter, &mut self.passing)?;
         if let Some((refused, out)) = &mut self.refused {

@@ -24,13 +24,13 @@
 //! A layout is made in steps: [`Layout::for_scan`] sets everything but the pool, [`Layout::set_pool`] adds
 //! blocks and buckets, and filters are then sized to fit [`Layout::rest_bytes`].
 
-use crate::memory::buffer::PAGE;
+use crate::memory::buffer::{PAGE, round_up};
 use crate::plan::Job;
 use crate::plan::assumptions::DEFAULT_BUCKETS;
 use crate::plan::decoding::DecodingPlan;
 use crate::plan::job::{DataSize, read_extents};
 use crate::plan::shares::{MOST_EIGHTHS, ORDER_SHARE, long_room};
-use crate::selection::Order;
+use crate::selection::{NUMBERED_CHUNK_BYTES, Order};
 use crate::spill::pool::in_flight;
 
 /// The largest chunk and the largest block, in bytes: larger ones are no faster on disks.
@@ -43,6 +43,10 @@ const READERS_SHARE: u64 = 64;
 const SMALLEST_CHUNK: u64 = 64 << 10;
 /// The smallest block that the planner chooses, in bytes: below it direct writes become slow.
 pub(crate) const SMALLEST_BLOCK: u64 = 16 << 10;
+/// The largest chunk that is expected where lines are numbered, in bytes: that of records whose keys are copied.
+const LARGEST_NUMBERED: u64 = 256 << 10;
+/// Chunks that are numbered for certain, however small the inputs seem to be.
+const SPARE_CHUNKS: u64 = 4 << 10;
 /// The most bytes that put the answer in order: longer runs do not make a merge faster.
 const MOST_ORDER_BYTES: u64 = 1 << 30;
 /// The least memory that keeps the first lines of the answer for one thread, in bytes: to cut fewer lines often would
@@ -62,6 +66,8 @@ pub(crate) struct Layout {
     pub(crate) base_bytes: u64,
     /// The part of `base_bytes` that puts the answer in order; 0 where no order is asked for.
     pub(crate) order_bytes: u64,
+    /// The part of `base_bytes` that numbers lines; 0 where nobody is told which are dropped.
+    pub(crate) line_numbers_bytes: u64,
     /// The part of `base_bytes` that is for what is remembered of buckets.
     pub(crate) bookkeeping_bytes: u64,
     /// The bytes that the budget may grant: `memory_bytes` less `base_bytes`.
@@ -191,10 +197,20 @@ impl Layout {
         let base_bytes = job.base_bytes + order_bytes + decoding.all_bytes();
         let usable_bytes = job.memory_bytes.saturating_sub(base_bytes);
         let scan = ScanLayout::new(job, usable_bytes, &decoding, plans_once);
+        let line_numbers_bytes = line_numbers_bytes(job, scan.chunk_bytes);
+        let (base_bytes, usable_bytes, scan) = match line_numbers_bytes {
+            0 => (base_bytes, usable_bytes, scan),
+            more => {
+                let usable = usable_bytes.saturating_sub(more);
+                let scan = ScanLayout::new(job, usable, &decoding, plans_once);
+                (base_bytes + more, usable, scan)
+            }
+        };
         Self {
             memory_bytes: job.memory_bytes,
             base_bytes,
             order_bytes,
+            line_numbers_bytes,
             bookkeeping_bytes: 0,
             usable_bytes,
             threads: job.threads,
@@ -337,6 +353,19 @@ pub(super) fn order_bytes(job: &Job) -> u64 {
         (_, Some(lines)) => most.min(top_bytes(job, lines)),
         (_, None) => most,
     }
+}
+
+/// Returns the memory that numbers the lines of chunks of about `chunk_bytes`, in bytes, if anybody is told which are
+/// dropped. The memory itself may halve the chunks, and those of records are smaller where their keys are copied; a
+/// chunk is half empty where lines are long; and there may be twice as many bytes as samples show.
+fn line_numbers_bytes(job: &Job, chunk_bytes: u64) -> u64 {
+    if !job.selection.tells_places() {
+        return 0;
+    }
+    let read = DataSize::sum(&read_extents(job));
+    let chunk_bytes = (chunk_bytes / 2).clamp(SMALLEST_CHUNK, LARGEST_NUMBERED);
+    let chunks = (read.bytes / chunk_bytes).saturating_mul(4) + SPARE_CHUNKS;
+    round_up(chunks.saturating_mul(NUMBERED_CHUNK_BYTES), PAGE)
 }
 
 /// Returns the memory that keeps the first `lines` lines of the answer, in bytes: three times what lines as long as

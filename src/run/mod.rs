@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::answer::KeptLines;
+use crate::answer::{KeptLines, LineNumbers};
 use crate::error::Result;
 use crate::hash::LineHasher;
 use crate::input::Input;
@@ -52,6 +52,8 @@ pub(crate) struct Run<'o> {
     pub(crate) hasher: LineHasher,
     /// The lines of the answer, where it is read once more from the inputs: scans number lines for it.
     pub(crate) kept: Option<Arc<KeptLines>>,
+    /// The numbers of lines, where the sink is told which are dropped: the pass that spills lines counts them.
+    pub(crate) line_numbers: Option<Arc<LineNumbers>>,
     /// The threads `work-N` that a pass may start.
     pub(crate) workers: Workers,
     /// A random number by which the spill blocks of this run differ from those of any other.
@@ -96,6 +98,7 @@ impl<'o> Run<'o> {
             ),
             hasher,
             kept: None,
+            line_numbers: None,
             workers: Workers::new(layout.scan.workers),
             // Any value that another run is unlikely to have will do: it tells blocks apart that a reader finds
             // in the wrong file, and guards against nothing else.

@@ -42,8 +42,8 @@ use occurrence_counts::OccurrenceCounts;
 use one_combination::OneCombination;
 pub use order::Order;
 pub(crate) use order::{
-    CELL_BYTES, LAST_OF_CELL, MOST_ORDERED_BYTES, NO_ORDINAL, Place, first_ordinal, keep_mask,
-    side_and_offset,
+    CELL_BYTES, LAST_OF_CELL, MOST_ORDERED_BYTES, NO_ORDINAL, NUMBERED_CHUNK_BYTES, Place,
+    first_ordinal, keep_mask, side_and_offset,
 };
 pub(crate) use rule::Rule;
 pub(crate) use sides::{SideReading, Sides};
@@ -100,6 +100,8 @@ pub(crate) enum Occurrences {
     Once,
     /// The first; the others go elsewhere.
     OnceAndRest,
+    /// The first; the places of the others go elsewhere.
+    OnceAndPlaces,
     /// All that the first side has.
     OfFirst,
     /// All that the multiset operation gives.
@@ -362,6 +364,40 @@ impl Selection {
         }
     }
 
+    /// Passes on which lines a union drops, and for which line: for each, [`Sink::duplicate`](crate::Sink::duplicate)
+    /// gets a JSON object such as `{"file":"b.txt","line":7,"kept":{"file":"a.txt","line":2}}`. Lines are numbered in
+    /// their file from 1, as an editor numbers them; rows of a Parquet file, which need
+    /// [`Keys::row_numbers`](crate::Keys::row_numbers), from 0 and as `row`. Bytes in names that are no UTF-8 are
+    /// replaced. Each line is spilled as often as it comes, with 8 bytes more.
+    ///
+    /// ```
+    /// use std::io;
+    /// use outset::{Options, Reader, Selection, Sink, Source, select};
+    ///
+    /// struct Dropped(Vec<String>);
+    /// impl Sink for Dropped {
+    ///     fn line(&mut self, _: &[u8]) -> io::Result<()> {
+    ///         Ok(())
+    ///     }
+    ///     fn duplicate(&mut self, place: &[u8]) -> io::Result<()> {
+    ///         self.0.push(String::from_utf8_lossy(place).into());
+    ///         Ok(())
+    ///     }
+    /// }
+    /// let log = Source::from(Reader::new("log", &b"a\nb\na\n"[..]));
+    /// let mut dropped = Dropped(Vec::new());
+    /// select(&[log], Selection::union().with_duplicate_places(), &Options::default(), &mut dropped)?;
+    /// assert_eq!(dropped.0, [r#"{"file":"log","line":3,"kept":{"file":"log","line":1}}"#]);
+    /// # Ok::<(), outset::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn with_duplicate_places(self) -> Self {
+        Self {
+            occurrences: Occurrences::OnceAndPlaces,
+            ..self
+        }
+    }
+
     /// Writes the lines in this order.
     #[must_use]
     pub const fn ordered(self, order: Order) -> Self {
@@ -404,11 +440,16 @@ impl Selection {
         })
     }
 
+    /// Returns true if it is told where a line stands that is dropped, and where the one that is kept.
+    pub(crate) fn tells_places(&self) -> bool {
+        self.occurrences == Occurrences::OnceAndPlaces
+    }
+
     /// Returns true if the occurrences of all sides are counted.
     fn is_counted(&self) -> bool {
         let is_counted = matches!(
             self.occurrences,
-            Occurrences::All | Occurrences::OnceAndRest
+            Occurrences::All | Occurrences::OnceAndRest | Occurrences::OnceAndPlaces
         );
         is_counted || self.counting().is_some()
     }

@@ -12,6 +12,7 @@ mod combinations; // one combination of up to 64 sides, by every strategy, in me
 mod comments; // width, and the words that descriptions open with
 mod comparisons; // both ways beside each other: false lines, rates, shared runs
 mod corpora; // what fuzzers found, replayed
+mod dropped_places; // where dropped lines stand, and those that are kept for them
 mod estimates; // real files: bounds hold as often as is said
 mod faults; // what goes wrong during a run: the right kind of error, and nothing left behind
 mod filter_files; // filters kept in files: what comes back, and what of foreign and damaged files is refused

@@ -3,6 +3,7 @@
 import glob
 import gzip
 import io
+import json
 import random
 from pathlib import Path
 
@@ -211,6 +212,10 @@ def test_out_is_written_at_once_and_stays(tmp_path):
         list(result)
     dropped = tmp_path / "dropped"
     assert list(union(["b", "b"], duplicates=dropped)) == ["b"] and dropped.read_text() == "b\n"
+    (tmp_path / "shard").write_text("a\nb\na\n")
+    assert sorted(union(tmp_path / "shard", duplicates=dropped, duplicates_format="map")) == ["a", "b"]
+    shard = str(tmp_path / "shard")
+    assert json.loads(dropped.read_text()) == {"file": shard, "line": 3, "kept": {"file": shard, "line": 1}}
 
 
 def test_the_hash_key_is_not_among_the_arguments():

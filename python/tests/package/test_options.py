@@ -15,7 +15,7 @@ ELSEWHERE = {
     "count-only": "len()", "json": "the typed result", "progress": "progress", "verbose": "no use", "quiet": "no use",
     "end-with-parent": "always", "help": "help()", "operation": "operation", "machines": "the command", "tasks": "the command",
     "network": "the command", "disk": "the command", "invert": "not contains()", "print-new": "contains() before update()",
-    "save": "update()", "sweep": "a loop", "name": "names", "pairs": "the command",
+    "save": "update()", "sweep": "a loop", "name": "names", "pairs": "pairs()",
 }  # fmt: skip
 
 
@@ -37,6 +37,7 @@ def given(function, known):
         ("union", pyoutset.union, options.UnionOptions, set()),
         ("symdiff", pyoutset.symmetric_difference, options.SymmetricDifferenceOptions, set()),
         ("overlaps", pyoutset.overlaps, options.OverlapsOptions, {"compress", "out-via"}),
+        ("overlaps", pyoutset.pairs, options.OverlapsOptions, {"compress", "out-via"}),
         ("estimate", pyoutset.estimate, options.EstimateOptions, set()),
         ("compare", pyoutset.compare, options.CompareOptions, set()),
         ("plan", pyoutset.plan, options.PlanOptions, set()),

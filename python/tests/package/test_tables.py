@@ -3,7 +3,7 @@
 import pytest
 
 import pyoutset
-from pyoutset import UsageError, compare, estimate, overlaps, plan
+from pyoutset import UsageError, compare, estimate, overlaps, pairs, plan
 
 A, B, C = ["a", "b", "c", "d"], ["b", "c", "d", "e"], ["c", "x"]
 
@@ -21,6 +21,27 @@ def test_overlaps_have_counts_names_and_tables():
     assert found.to_polars()["lines"].sum() == found.to_pandas()["lines"].sum() == 6
     assert "one &amp; two" in found._repr_html_() and "one & two" in repr(found)
     assert overlaps([], []).to_arrow().num_rows == 0
+
+
+def test_pairs_have_counts_shares_and_tables():
+    found = pairs(A, B, C, names=["one", "two", "three"])
+    assert found.distinct_lines == {"one": 4, "two": 4, "three": 2}
+    assert [each.common_lines for each in found.pairs] == [3, 1, 1]
+    assert found["three", "one"] == pyoutset.Pair("three", "one", 1, 0.2, 0.5, 0.25)
+    assert found.pairs[0] == found["one", "two"] and found.pairs[0].jaccard == 0.6
+    for wrong in (("one", "one"), ("one", "four")):
+        with pytest.raises(KeyError):
+            found[wrong]
+    assert found.exact and found.peak_memory_bytes > 0
+    assert found.to_arrow().column_names == list(pyoutset.Pair._fields)
+    assert found.to_polars()["common_lines"].sum() == found.to_pandas()["common_lines"].sum() == 5
+    assert "one &amp; two" in found._repr_html_() and "one & two" in repr(found)
+    svg = found.plot().svg
+    assert "three</text>" in svg and "http" not in svg.replace("http://www.w3.org/2000/svg", "")
+    assert len(pairs(*([str(number)] for number in range(40))).pairs) == 780
+    assert pairs(A).pairs == []
+    with pytest.raises(UsageError, match="names: 1 given for 2 sides"):
+        pairs(A, B, names=["one"])
 
 
 def test_plots_stand_alone(tmp_path):

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use outset::{Error, Interrupt, Label, Options, Order, Result, Selection};
 
 use super::order::OrderArguments;
@@ -87,6 +87,15 @@ pub(crate) struct DiffArguments {
     repeats: RepeatArguments,
 }
 
+/// What is written of the repeats that a union drops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DuplicatesFormat {
+    /// The lines or records themselves
+    Records,
+    /// A line of JSON that says which one it is, and which one is kept
+    Map,
+}
+
 /// Write every distinct line of the FILEs once.
 ///
 /// The lines come in no particular order (see --order). With one FILE, outset drops all but one occurrence of each
@@ -104,6 +113,20 @@ pub(crate) struct UnionArguments {
     /// written at all, as with -o.
     #[arg(short = 'D', long, value_name = "DROPPED", conflicts_with_all = ["all", "count_only"])]
     duplicates: Option<PathBuf>,
+
+    /// Write the dropped repeats themselves (`records`), or which they are and what is kept for them (`map`)
+    ///
+    /// With `map`, DROPPED gets a line of JSON for each occurrence that is dropped:
+    /// {"file":"b.jsonl","line":7,"kept":{"file":"a.jsonl","line":2}}. Lines are numbered in their FILE from 1, headers
+    /// and blank lines included. Rows of Parquet files are numbered from 0, and have `row` in place of `line`; this
+    /// needs --rows or --out-dir.
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "records",
+        requires = "duplicates"
+    )]
+    duplicates_format: DuplicatesFormat,
 
     #[command(flatten)]
     inputs: InputArguments,
@@ -458,9 +481,10 @@ impl DiffArguments {
 
 impl UnionArguments {
     pub(crate) fn request(&self) -> SelectRequest<'_> {
-        let selection = match self.duplicates {
-            Some(_) => Selection::union().with_duplicates(),
-            None => Selection::union(),
+        let selection = match (&self.duplicates, self.duplicates_format) {
+            (None, _) => Selection::union(),
+            (Some(_), DuplicatesFormat::Records) => Selection::union().with_duplicates(),
+            (Some(_), DuplicatesFormat::Map) => Selection::union().with_duplicate_places(),
         };
         SelectRequest {
             duplicates: self.duplicates.as_deref(),

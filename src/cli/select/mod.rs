@@ -79,9 +79,11 @@ fn find(
     if let Some(directory) = outputs.directory().take() {
         let directory = directory.terminated_by(terminator);
         let (stats, directory) = if rows::is_of_tables(sources) {
-            rows::find_rows_of_files(request, sources, options, directory)?
+            rows::find_rows_of_files(request, sources, options, outputs, directory)?
         } else {
-            divided(request, sources, options, outputs, directory)?
+            let mut directory = directory;
+            let stats = divided(request, sources, options, outputs, &mut directory)?;
+            (stats, directory)
         };
         *outputs.directory() = Some(directory);
         return Ok(stats);
@@ -105,8 +107,8 @@ fn find(
     if is_table {
         return rows::find_rows(request, sources, options, result);
     }
-    let lines = WriteSink::new(result.writer()?, terminator, result.name());
-    let (stats, lines) = divided(request, sources, options, outputs, lines)?;
+    let mut lines = WriteSink::new(result.writer()?, terminator, result.name());
+    let stats = divided(request, sources, options, outputs, &mut lines)?;
     result.flush(lines.into_inner())?;
     Ok(stats)
 }
@@ -117,8 +119,8 @@ fn divided<L: Sink>(
     sources: &[Source],
     options: &Options,
     outputs: &Outputs,
-    lines: L,
-) -> Result<(Stats, L)> {
+    lines: &mut L,
+) -> Result<Stats> {
     let terminator = options.format.terminator;
     let open = |file: &ResultFile| Ok(WriteSink::new(file.writer()?, terminator, file.name()));
     let duplicates = outputs.duplicates();
@@ -131,18 +133,18 @@ fn divided<L: Sink>(
     if let Some((file, sink)) = duplicates.zip(sink.duplicates) {
         file.flush(sink.into_inner())?;
     }
-    Ok((stats, sink.lines))
+    Ok(stats)
 }
 
 /// Writes the lines of the result to one sink, and what the result drops to a file.
-struct Divided<L> {
-    lines: L,
+struct Divided<'a, L> {
+    lines: &'a mut L,
     duplicates: Option<WriteSink<OutputWriter>>,
     /// True if it was the file that could not be written.
     has_lost_duplicates: bool,
 }
 
-impl<L> Divided<L> {
+impl<L> Divided<'_, L> {
     /// Has `write` write to the file for what the result drops, if there is one.
     fn drop_by(
         &mut self,
@@ -154,7 +156,7 @@ impl<L> Divided<L> {
     }
 }
 
-impl<L: Sink> Sink for Divided<L> {
+impl<L: Sink> Sink for Divided<'_, L> {
     fn line(&mut self, line: &[u8]) -> io::Result<()> {
         self.lines.line(line)
     }

@@ -5,7 +5,7 @@
 use outset::{Error, Options, OutputDirectory, Result, Source, Stats};
 
 use super::SelectRequest;
-use crate::cli::outputs::ResultFile;
+use crate::cli::outputs::{Outputs, ResultFile};
 
 /// Refuses `result`.
 ///
@@ -36,6 +36,7 @@ pub(super) fn find_rows_of_files(
     _request: SelectRequest<'_>,
     _sources: &[Source],
     _options: &Options,
+    _outputs: &Outputs,
     _directory: OutputDirectory,
 ) -> Result<(Stats, OutputDirectory)> {
     Err(Error::usage(

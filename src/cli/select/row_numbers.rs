@@ -72,7 +72,9 @@ impl Numbers {
                 reason: "allowed by --max-temp",
                 advice: "raise --max-temp, which the numbers of the rows exceed",
             },
-            Error::Output { source, .. } => unusable(&self.directory, source),
+            Error::Output { target, source, .. } if target == self.target() => {
+                unusable(&self.directory, source)
+            }
             other => other,
         }
     }

@@ -20,9 +20,9 @@ use outset::{
     machine, select,
 };
 
-use super::SelectRequest;
 use super::row_numbers::Numbers;
-use crate::cli::outputs::ResultFile;
+use super::{SelectRequest, divided};
+use crate::cli::outputs::{Outputs, ResultFile};
 
 /// The name of the phase of copying.
 const COPY: &str = "copy";
@@ -106,6 +106,7 @@ pub(super) fn find_rows_of_files(
     request: SelectRequest<'_>,
     sources: &[Source],
     options: &Options,
+    outputs: &Outputs,
     mut directory: OutputDirectory,
 ) -> Result<(Stats, OutputDirectory)> {
     check(request, options, "--out-dir")?;
@@ -130,7 +131,7 @@ pub(super) fn find_rows_of_files(
     let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     let options = numbering_rows(options, paths.iter().map(size).sum());
     let mut numbers = Numbers::new(&options, true)?;
-    let selected = select(sources, request.selection, &options, &mut numbers);
+    let selected = divided(request, sources, &options, outputs, &mut numbers);
     let mut stats = selected.map_err(|error| numbers.unwritable(error))?;
     let rows_of = numbers.take_files();
     // The sink was told of each file of the side, in their order.
@@ -210,10 +211,11 @@ fn check(request: SelectRequest<'_>, options: &Options, name: &str) -> Result<()
             "leave out --which, --count-files, --count, --keys-only, --top, --order sorted and --order count",
         );
     }
-    if request.duplicates.is_some() {
+    let tells_places = request.selection == request.selection.with_duplicate_places();
+    if request.duplicates.is_some() && !tells_places {
         return usage(
             "rows that are dropped cannot be written beside Parquet files",
-            "leave out -D",
+            "add --duplicates-format map, or leave out -D",
         );
     }
     if request.set.compress.asked().is_some() {

@@ -70,14 +70,15 @@ impl<'b> JoinWork<'b> {
     }
 
     /// Lists the buckets whose lines are written when they are read once more, and how many sides each is: that of
-    /// the caller's first side, or those that have records.
+    /// the caller's first side, or those that have records, or lines whose places are told.
     pub(super) fn read_again(&self, rule: &Rule) -> impl Iterator<Item = (&'b Bucket, u64)> {
         let first = self.readings.iter().find(|reading| reading.is_first);
         let first = first
             .map(|reading| reading.bucket)
             .filter(|_| rule.repeats());
-        let records = move |&number: &usize| self.buckets[number].columns.is_some();
-        let all = (0..self.buckets.len()).filter(records);
+        let (buckets, tells_places) = (self.buckets, rule.tells_places());
+        let is_written = move |&number: &usize| tells_places || buckets[number].columns.is_some();
+        let all = (0..self.buckets.len()).filter(is_written);
         let all = all.filter(move |_| first.is_none());
         let sides = |number: usize| {
             self.readings

@@ -72,6 +72,11 @@ pub(crate) fn write_again(
 ) -> Result<()> {
     let ordinal = batch.ordinal(index);
     let (times, duplicates) = rule.times_again(found, ordinal, sides);
+    let place = rule.place(found, ordinal);
+    if rule.tells_places() && duplicates > 0 {
+        out.push_places(duplicates, ordinal, found.ordinal, place)?;
+    }
+    let duplicates = if rule.tells_places() { 0 } else { duplicates };
     if times + duplicates == 0 {
         return Ok(());
     }
@@ -79,7 +84,7 @@ pub(crate) fn write_again(
     out.push_found(&Entry {
         times,
         duplicates,
-        place: rule.place(found, ordinal),
+        place,
         label: &label,
         line,
     })

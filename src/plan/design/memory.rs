@@ -51,14 +51,25 @@ pub(in crate::plan) fn resident_set_bytes(extent: DataSize) -> u64 {
 pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
     let (job, sizes, layout) = (&sized.job, &sized.sizes, sized.scan);
     if sized.rule().writes_again() && !sized.rule().repeats() {
-        let written = if sized.rule().picks_first() {
-            "the first record of each key"
+        let (what, advice) = if sized.rule().tells_places() {
+            (
+                "tell the places of dropped lines",
+                "choose partition, or leave out `with_duplicate_places`",
+            )
+        } else if sized.rule().picks_first() {
+            (
+                "write the first record of each key",
+                "choose partition, or leave out `of_records`",
+            )
         } else {
-            "records with a count"
+            (
+                "write records with a count",
+                "choose partition, or leave out `of_records`",
+            )
         };
         return Err(Error::usage(
-            format!("{OF_STRATEGY}memory cannot write {written}"),
-            "choose partition, or leave out `of_records`",
+            format!("{OF_STRATEGY}memory cannot {what}"),
+            advice,
         ));
     }
     let has_known = job.inputs.iter().any(|shape| shape.bytes.is_some());

@@ -387,6 +387,10 @@ pub(in crate::plan) fn selections() -> Vec<(String, Job)> {
             "all of two, and duplicates",
             of(&two, all.with_duplicates()),
         ),
+        (
+            "all of two, and which lines are dropped",
+            of(&two, all.with_duplicate_places()),
+        ),
         ("all of two, counted", of(&two, all.labelled(Label::Count))),
         (
             "in common, counted",

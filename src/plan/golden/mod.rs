@@ -103,6 +103,7 @@ fn tell_layout(text: &mut String, layout: &Layout) {
         memory_bytes,
         base_bytes,
         order_bytes: _,
+        line_numbers_bytes,
         bookkeeping_bytes: _,
         usable_bytes,
         threads: _,
@@ -132,7 +133,7 @@ fn tell_layout(text: &mut String, layout: &Layout) {
         text,
         "  {memory_bytes} is {base_bytes} + {usable_bytes}: {workers} workers, {readers} readers, {writers} writers, \
          {join_workers} to join; chunks {chunk_buffers} x {chunk_bytes}, long lines {long_line_bytes}{}, \
-         {buckets} buckets, blocks {blocks} x {block_bytes}, reads of {}{}{}",
+         {buckets} buckets, blocks {blocks} x {block_bytes}, reads of {}{}{}{}",
         if *long_line_eighths == 1 { " at last" } else { "" },
         layout.read_bytes(),
         match duplicate_cache_bytes {
@@ -142,6 +143,10 @@ fn tell_layout(text: &mut String, layout: &Layout) {
         match decoding.bytes {
             0 => String::new(),
             bytes => format!(", {bytes} to decode {lanes} at a time"),
+        },
+        match line_numbers_bytes {
+            0 => String::new(),
+            bytes => format!(", {bytes} to number lines"),
         },
     )
     .unwrap();

@@ -183,9 +183,9 @@ impl Rule {
         }
     }
 
-    /// Returns true if occurrences after the first of each line go elsewhere.
+    /// Returns true if occurrences after the first of each line, or their places, go elsewhere.
     fn drops_rest(&self) -> bool {
-        self.selection.occurrences == Occurrences::OnceAndRest
+        self.selection.occurrences == Occurrences::OnceAndRest || self.tells_places()
     }
 
     /// Counts how often a selected line came again after its first time, if that is wanted.
@@ -288,6 +288,9 @@ fn tally(selection: Selection, sides: usize, needs_all: bool) -> Result<Tally> {
             Occurrences::OfFirst if !selection.records => Some("`with_repeats`"),
             Occurrences::All if selection.label == Label::None => Some("`with_all`"),
             Occurrences::OnceAndRest if selection.bound().is_some() => Some("`with_duplicates`"),
+            Occurrences::OnceAndPlaces if selection.bound().is_some() => {
+                Some("`with_duplicate_places`")
+            }
             _ => None,
         };
         if let Some(repeating) = repeating {
@@ -304,10 +307,15 @@ fn tally(selection: Selection, sides: usize, needs_all: bool) -> Result<Tally> {
             "leave out `with_all`, or leave out `of_records`",
         );
     }
-    if occurrences == Occurrences::OnceAndRest && selection.name() != "union" {
+    let dropping = match occurrences {
+        Occurrences::OnceAndRest => Some("`with_duplicates`"),
+        Occurrences::OnceAndPlaces => Some("`with_duplicate_places`"),
+        _ => None,
+    };
+    if let Some(setting) = dropping.filter(|_| selection.name() != "union") {
         return usage(
-            "`with_duplicates`: only a union drops lines".into(),
-            "leave out `with_duplicates`",
+            format!("{setting}: only a union drops lines"),
+            "leave it out, or ask for a union",
         );
     }
     if occurrences != Occurrences::All {

@@ -118,15 +118,22 @@ impl Rule {
         self.selection.occurrences == Occurrences::OfFirst && !self.selection.is_counted()
     }
 
-    /// Returns true if of the records with the same key the first one is written.
+    /// Returns true if of the records with the same key, or of equal lines whose places are told, the first one is
+    /// written.
     pub(crate) fn picks_first(&self) -> bool {
-        self.selection.records && self.selection.occurrences != Occurrences::OfFirst
+        let is_one_of_several = self.selection.records || self.tells_places();
+        is_one_of_several && self.selection.occurrences != Occurrences::OfFirst
+    }
+
+    /// Returns true if it is told where a line stands that is dropped, and where the one that is kept.
+    pub(crate) fn tells_places(&self) -> bool {
+        self.selection.tells_places()
     }
 
     /// Returns true if what is written must be read once more, when it is known to be selected: a set does not have
     /// it.
     pub(crate) fn writes_again(&self) -> bool {
-        self.repeats() || self.selection.records
+        self.repeats() || self.selection.records || self.tells_places()
     }
 
     /// Returns true if the lines of the answer are found by going through the first side once more, when the others

@@ -284,7 +284,7 @@ fn f12_each_parquet_file_gets_one_of_its_rows_that_stay() {
         ("union --side side", "--key COLUMN is needed"),
         (
             "union --side side -k page.url -D ../out/dropped",
-            "leave out -D",
+            "add --duplicates-format map, or leave out -D",
         ),
         (
             "union --side side -k page.url --compress zst",
@@ -299,6 +299,48 @@ fn f12_each_parquet_file_gets_one_of_its_rows_that_stay() {
         outcome.fails(2, &[says]);
         assert!(!sandbox.output("clean").exists(), "{command}");
     }
+}
+
+#[test]
+fn l12_rows_that_are_dropped_are_told_by_their_numbers() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.input("side")).unwrap();
+    // The second row has no key: it is in no result, but has a number.
+    let rows = [(0, Some("a".into())), (1, None), (2, Some("a,\"".into()))];
+    write(&sandbox.input("side/1.parquet"), &rows, 2);
+    let rows = [(3, Some("b".into())), (4, None), (5, Some("a,\"".into()))];
+    write(
+        &sandbox.input("side/2.parquet"),
+        &[&rows[..], &rows].concat(),
+        2,
+    );
+    for syntax in ["", "--csv", "--jsonl"] {
+        let outcome = sandbox.run(&format!(
+            "union {syntax} --side side -k page.url --out-dir ../out/clean -D ../out/map --duplicates-format map"
+        ));
+        outcome.succeeds();
+        let map = fs::read_to_string(sandbox.output("map")).unwrap();
+        let at = |file: u32, row: u32| format!(r#""file":"side/{file}.parquet","row":{row}"#);
+        let expected = [
+            [at(2, 2), at(1, 2)],
+            [at(2, 3), at(2, 0)],
+            [at(2, 5), at(1, 2)],
+        ]
+        .map(|[dropped, kept]| format!("{{{dropped},\"kept\":{{{kept}}}}}\n"));
+        assert_eq!(map, expected.concat(), "{syntax}");
+        let left =
+            ["1", "2"].map(|name| rows_of(&sandbox.output(&format!("clean/{name}.parquet"))).len());
+        assert_eq!(left, [2, 1], "{syntax}");
+        fs::remove_dir_all(sandbox.output("clean")).unwrap();
+    }
+    sandbox
+        .run("union --side side -k page.url -D ../out/map2 --duplicates-format map")
+        .fails(2, &["give all files to one side, and add --rows"]);
+    let outcome = sandbox.run(
+        "union -q --side side -k page.url --out-dir ../out/clean -D /dev/full --duplicates-format map",
+    );
+    outcome.fails(5, &["/dev/full"]);
+    assert!(!sandbox.output("clean").exists());
 }
 
 #[test]

@@ -98,3 +98,41 @@ fn l12_a_file_for_duplicates_that_makes_no_sense_is_refused() {
     let failed = sandbox.run("union a b -D /dev/full");
     failed.fails(5, &["/dev/full"]);
 }
+
+#[test]
+fn l12_the_map_says_which_lines_are_dropped_and_for_which() {
+    let sandbox = Sandbox::with(
+        b"n,k,t\n1,a,x\n\n2,b,\"y\n\"\n3,a,z",
+        b"n,k,t\n4,b,x\n5,c,x\n",
+    );
+    let map = |arguments: &str| {
+        let outcome = sandbox.run(&format!(
+            "union {arguments} -D ../out/map --duplicates-format map"
+        ));
+        outcome.succeeds();
+        std::fs::read_to_string(sandbox.output("map")).unwrap()
+    };
+    let at = |file: &str, line: u32| format!(r#""file":"{file}","line":{line}"#);
+    let text = |pairs: &[[String; 2]]| {
+        let line = |[dropped, kept]: &[String; 2]| format!("{{{dropped},\"kept\":{{{kept}}}}}\n");
+        pairs.iter().map(line).collect::<String>()
+    };
+    let csv = "a b --csv -k k --order input";
+    let first = [[at("a", 6), at("a", 2)], [at("b", 2), at("a", 4)]];
+    assert_eq!(map(csv), text(&first));
+    let last = text(&[[at("a", 2), at("a", 6)], [at("a", 4), at("b", 2)]]);
+    assert_eq!(map(&format!("{csv} --keep last")), last);
+    assert_eq!(map(&format!("{csv} --keep max:n")), last);
+    // The keys of the same records.
+    assert_eq!(map(&format!("{csv} --keys-only")), text(&first));
+    // The same file twice: the lines of its second reading are dropped for themselves.
+    let twice = map("--order input b b");
+    let itself = |line| [at("b", line), at("b", line)];
+    assert_eq!(twice, text(&[itself(1), itself(2), itself(3)]));
+    sandbox
+        .run("union a b --duplicates-format map")
+        .fails(2, &["--duplicates"]);
+    sandbox
+        .run("union a b --strategy memory -D ../out/x --duplicates-format map")
+        .fails(2, &["leave out --duplicates-format map"]);
+}

@@ -1,0 +1,279 @@
+//! Where lines stand that a union drops, and those that it keeps for them, against a naive oracle.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
+
+use data_gen::Compression;
+use outset::{
+    Dialect, ErrorKind, Files, Keys, Options, Order, Producer, Reader, Selection, Sink, Source,
+    Strategy, Syntax, select,
+};
+use serde_json::Value;
+
+use crate::util::{MIB, Sandbox, beside_others, from_here};
+
+/// A sink for the places of dropped lines.
+#[derive(Default)]
+struct Places {
+    kept: usize,
+    dropped: Vec<Vec<u8>>,
+    divides: bool,
+}
+
+impl Sink for Places {
+    fn line(&mut self, _: &[u8]) -> io::Result<()> {
+        self.kept += 1;
+        Ok(())
+    }
+
+    fn duplicate(&mut self, place: &[u8]) -> io::Result<()> {
+        self.dropped.push(place.to_vec());
+        Ok(())
+    }
+
+    fn duplicates_header(&mut self, _: &[u8]) -> io::Result<()> {
+        panic!("places have no header");
+    }
+
+    fn divides_by_file(&self) -> bool {
+        self.divides
+    }
+}
+
+/// A place: the name of a file, and the number of a line in it.
+type Place = (String, u64);
+
+/// Reads a place from its JSON.
+fn place(value: &Value) -> Place {
+    let number = value["line"].as_u64().unwrap();
+    (value["file"].as_str().unwrap().to_owned(), number)
+}
+
+/// Runs a union, and returns how many lines were kept, and the pairs of places.
+fn places(sides: &[Source], selection: Selection, options: &Options) -> (usize, Vec<[Place; 2]>) {
+    let mut sink = Places {
+        divides: selection == selection.ordered(Order::Input),
+        ..Places::default()
+    };
+    select(sides, selection, &from_here(options), &mut sink).unwrap();
+    let pair = |text: &Vec<u8>| {
+        let value: Value = serde_json::from_slice(text).unwrap();
+        [place(&value), place(&value["kept"])]
+    };
+    (sink.kept, sink.dropped.iter().map(pair).collect())
+}
+
+/// A file: its name, and the key and the number of the line of each record.
+type Records = (PathBuf, Vec<(String, u64)>);
+
+/// The oracle: how many keys there are, and the places of all records but the first, or the last, of each.
+fn expected(files: &[Records], keeps_last: bool) -> (usize, BTreeSet<[Place; 2]>) {
+    let mut groups: BTreeMap<&str, Vec<Place>> = BTreeMap::new();
+    for (path, records) in files {
+        let name = path.to_str().unwrap();
+        for (key, line) in records {
+            let group = groups.entry(key).or_default();
+            group.push((name.to_owned(), *line));
+        }
+    }
+    let mut pairs = BTreeSet::new();
+    for group in groups.values() {
+        let kept = if keeps_last { group.len() - 1 } else { 0 };
+        let dropped = group.iter().enumerate().filter(|&(at, _)| at != kept);
+        pairs.extend(dropped.map(|(_, place)| [place.clone(), group[kept].clone()]));
+    }
+    (groups.len(), pairs)
+}
+
+/// Four shards of records in this syntax: with a header where there is one, with fields and keys that go on in the next
+/// line where they can, blank lines, long lines, and a last line that does not end. The last shard is empty.
+fn shards(sandbox: &Sandbox, syntax: Syntax) -> Vec<Records> {
+    let formats = [
+        None,
+        Some(Compression::Pzstd),
+        Some(Compression::Bgzf),
+        Some(Compression::Zstd),
+    ];
+    let shard = |number: u64| {
+        let (mut text, mut line, mut records) = (String::new(), 1, Vec::new());
+        if matches!(syntax, Syntax::Csv(_)) {
+            text += "# by hand\nn,k\n";
+            line += 2;
+        }
+        let count = if number == 3 { 0 } else { 4000 + 900 * number };
+        for index in 0..count {
+            // SplitMix64.
+            let mixed = (number << 32 | index).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mut key = format!("key {}", mixed >> 20 & 0xfff);
+            if index % 1500 == 7 {
+                key = key.repeat(20_000);
+            }
+            let written = match syntax {
+                Syntax::Csv(_) if index.is_multiple_of(3) => {
+                    key += "\nin two lines";
+                    format!("\"{index}\n\n\",\"{key}\"")
+                }
+                Syntax::Csv(_) => format!("{index},{key}"),
+                Syntax::JsonLines => format!("{{\"n\":{index},\"k\":\"{key}\"}}"),
+                _ => key.clone(),
+            };
+            records.push((key, line));
+            line += 1 + written.matches('\n').count() as u64;
+            text += &written;
+            if index + 1 < count {
+                text += "\n";
+            }
+            if index % 50 == 20 && syntax != Syntax::Whole {
+                text += "\n";
+                line += 1;
+            }
+        }
+        let packed = match formats[number as usize] {
+            None => text.into_bytes(),
+            Some(format) => format.compress(text.as_bytes()).unwrap(),
+        };
+        (sandbox.file(&format!("{number}"), packed), records)
+    };
+    (0..4).map(shard).collect()
+}
+
+fn keys(syntax: Syntax) -> Keys {
+    let field = match syntax {
+        Syntax::Whole => vec![],
+        _ => vec!["k".parse().unwrap()],
+    };
+    Keys {
+        syntax,
+        fields: field,
+        has_header: matches!(syntax, Syntax::Csv(_)),
+        comment: Some(b'#'),
+        ..Keys::default()
+    }
+}
+
+#[test]
+fn l12_each_dropped_line_is_told_with_the_one_that_is_kept() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    let mut turn = 0;
+    for syntax in [
+        Syntax::Whole,
+        Syntax::Csv(Dialect::new(b',')),
+        Syntax::JsonLines,
+    ] {
+        let files = shards(&sandbox, syntax);
+        let paths: Vec<PathBuf> = files.iter().map(|(path, _)| path.clone()).collect();
+        for strategy in [None, Some(Strategy::Partition), Some(Strategy::Sieve)] {
+            for keeps_last in [false, true] {
+                turn += 1;
+                let sides: Vec<Source> = match turn % 2 {
+                    0 => vec![Files::new("shards", paths.clone()).into()],
+                    _ => paths.iter().map(Source::from).collect(),
+                };
+                let options = Options {
+                    memory_bytes: Some(32 * MIB),
+                    strategy,
+                    always_spill: turn % 3 == 0,
+                    buckets: (turn % 4 == 0).then_some(5),
+                    threads: Some(1 + turn % 4),
+                    keys: (syntax != Syntax::Whole).then(|| keys(syntax)),
+                    ..sandbox.options()
+                };
+                let selection = match syntax {
+                    Syntax::Whole => Selection::union(),
+                    // Of keys alone, too.
+                    _ if turn % 5 == 0 => Selection::union(),
+                    _ => Selection::union().of_records(),
+                };
+                let selection = match turn % 3 {
+                    0 => selection.ordered(Order::Input),
+                    1 => selection.ordered(Order::Count),
+                    _ => selection,
+                };
+                let selection = if keeps_last {
+                    selection.keeping_last()
+                } else {
+                    selection
+                };
+                let found = places(&sides, selection.with_duplicate_places(), &options);
+                let (kept, pairs) = expected(&files, keeps_last);
+                let case = format!("{syntax:?} {strategy:?} {keeps_last} {turn}");
+                assert_eq!(found.0, kept, "{case}");
+                assert_eq!(found.1.len(), pairs.len(), "{case}");
+                let found: BTreeSet<[Place; 2]> = found.1.into_iter().collect();
+                let other = found.difference(&pairs).next();
+                assert!(found == pairs, "{case}: {other:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn l12_lines_of_streams_are_numbered_from_their_header_on() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    let text = "n,k\n1,a\n\n2,b\n3,a\n";
+    let printed = Producer::new(
+        "printed",
+        ["printf", "n,k\\n4,%s\\n5,a\\n", "{}"],
+        ["x", "b"],
+    );
+    let sides = [
+        Source::from(Reader::new("-", text.as_bytes())),
+        Source::from(printed),
+    ];
+    let options = Options {
+        keys: Some(keys(Syntax::Csv(Dialect::new(b',')))),
+        ..sandbox.options()
+    };
+    let (kept, mut pairs) = places(
+        &sides,
+        Selection::union().of_records().with_duplicate_places(),
+        &options,
+    );
+    pairs.sort();
+    let at = |file: &str, line| (file.to_owned(), line);
+    assert_eq!(kept, 3);
+    assert_eq!(
+        pairs,
+        [
+            [at("-", 5), at("-", 2)],
+            [at("b", 2), at("-", 4)],
+            [at("b", 3), at("-", 2)],
+            [at("x", 3), at("-", 2)],
+        ]
+    );
+}
+
+#[test]
+fn l12_places_that_make_no_sense_are_refused() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.file("a", "a\na\n");
+    let sides = [Source::from(&path), Source::from(&path)];
+    let refused = |selection: Selection, strategy| {
+        let options = Options {
+            strategy,
+            ..sandbox.options()
+        };
+        let failed = select(
+            &sides,
+            selection,
+            &from_here(&options),
+            &mut Places::default(),
+        )
+        .unwrap_err();
+        assert_eq!(failed.kind(), ErrorKind::Usage);
+        failed.to_string()
+    };
+    for (selection, strategy, said) in [
+        (Selection::difference(), None, "only a union drops lines"),
+        (Selection::union().min_count(2), None, "`min_count`"),
+        (Selection::union(), Some(Strategy::Memory), "memory cannot"),
+        (Selection::union(), Some(Strategy::Bloom), "exact strategy"),
+    ] {
+        let message = refused(selection.with_duplicate_places(), strategy);
+        assert!(message.contains(said), "{message}");
+    }
+}
