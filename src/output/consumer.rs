@@ -25,12 +25,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::{ioctl_fionbio, ioctl_fionread};
+use rustix::io::{Errno, ioctl_fionbio, ioctl_fionread};
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::sys::child::{Child, Held};
-use crate::sys::command::{failure, shown, words_for};
+use crate::sys::command::{failure, is_there, shown, words_for};
 
 /// The time between two looks at a command that reads too slowly.
 const WHILE_FULL: Timespec = Timespec {
@@ -98,9 +98,30 @@ impl Consumer {
         Self { is_heard, ..self }
     }
 
+    /// Returns the same command for a result with another name.
+    pub(super) fn called(&self, name: PathBuf) -> Self {
+        Self {
+            name,
+            ..self.clone()
+        }
+    }
+
     /// Returns the name of the result.
     pub fn name(&self) -> &Path {
         &self.name
+    }
+
+    /// Checks that the program is there, for who starts the command only after much work.
+    ///
+    /// # Errors
+    /// That it is not, as [`Consumer::start`] says it.
+    pub(super) fn check(&self) -> io::Result<()> {
+        if self.words.first().is_none_or(|program| is_there(program)) {
+            return Ok(());
+        }
+        let command = shown(&words_for(&self.words, &self.name));
+        let error = io::Error::from(Errno::NOENT);
+        Err(cannot_start(&command, &error))
     }
 
     /// Starts the command.
@@ -111,11 +132,8 @@ impl Consumer {
         let words = words_for(&self.words, &self.name);
         let command = shown(&words);
         let start = || Child::start(words, Held::Input, self.is_heard);
-        let started = interrupt.started(start).map_err(|error| {
-            let what = format!("cannot start {command:?}: {error}");
-            io::Error::new(error.kind(), CommandFailure(what))
-        });
-        let (child, input) = started?;
+        let started = interrupt.started(start);
+        let (child, input) = started.map_err(|error| cannot_start(&command, &error))?;
         let program = Stopped(Arc::new(Program {
             child,
             command,
@@ -257,6 +275,12 @@ impl Program {
     fn failed(&self, how: &str) -> io::Error {
         io::Error::other(CommandFailure(format!("{:?} {how}", self.command)))
     }
+}
+
+/// Makes the error of a command that cannot be started.
+fn cannot_start(command: &str, error: &io::Error) -> io::Error {
+    let what = format!("cannot start {command:?}: {error}");
+    io::Error::new(error.kind(), CommandFailure(what))
 }
 
 /// The way in which a command failed.

@@ -11,6 +11,9 @@
 //! Files are written below `.outset-XXXXXX.part`, beside the directory. In the end one `syncfs` puts all of them on the
 //! disk, and a rename gives that directory its name.
 //!
+//! Instead, a command may take each file ([`OutputDirectory::sent`]), so that files can go where there are no
+//! directories. Nothing can take back what a command has sent.
+//!
 //! *Invariants:* nothing is visible under the name before everything is on the disk. What is dropped earlier is
 //! removed, also by a signal. A process that is killed leaves the hidden directory, never a part of the result under
 //! its name.
@@ -19,16 +22,18 @@
 //!
 //! *Sources:* rename(2): a directory takes the place of an empty one; syncfs(2).
 
-use std::ffi::OsString;
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, PathGuard};
+use crate::output::consumer::Consumer;
+use crate::output::file::OutputFile;
+use crate::output::file_names::FileNames;
 use crate::output::unnamed_file::part_names;
 use crate::output::{CompressorPlan, OutputWriter, Sink, output_error};
 use crate::sys::calls::sync_file_system;
@@ -60,20 +65,34 @@ pub type Compressing = Box<dyn Fn(&Path) -> Option<CompressorPlan> + Send>;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct OutputDirectory {
-    /// The path that it will have.
+    /// The path that it will have, or what stands before the names of files.
     path: PathBuf,
-    /// The directory whose files keep their names below it.
-    root: PathBuf,
+    names: FileNames,
     compressing: Compressing,
     terminator: u8,
     /// The header that each file begins with.
     header: Option<Vec<u8>>,
-    /// The file that lines go to: its name, and its writer.
-    open: Option<(PathBuf, OutputWriter)>,
+    /// The file that lines go to.
+    open: Option<OpenFile>,
     interrupt: Interrupt,
+    place: Place,
+}
+
+/// The place of the files.
+enum Place {
+    /// Below a hidden directory, which gets its path in the end.
     // The guard is declared after the directory: the path stays on the list until it is removed or in place.
-    temporary: TempDir,
-    _guard: PathGuard,
+    Hidden(TempDir, PathGuard),
+    /// The standard input of a command for each file, which is called as this one but for its name.
+    Commands(Consumer),
+}
+
+/// A file that is written.
+struct OpenFile {
+    name: PathBuf,
+    writer: OutputWriter,
+    /// The command that takes it, if one does. Dropped after the writer, it is stopped.
+    taken_by: Option<OutputFile>,
 }
 
 impl OutputDirectory {
@@ -115,17 +134,47 @@ impl OutputDirectory {
         let made = interrupt.guarded(make, TempDir::path);
         let (temporary, guard) =
             made.map_err(|error| output_error(&name, "cannot make a directory beside it", error))?;
-        Ok(Self {
-            path: target,
-            root: root_of(given),
+        let place = Place::Hidden(temporary, guard);
+        Ok(Self::at(target, given, compressing, place, interrupt))
+    }
+
+    /// Makes a directory of results of which a command takes each file, one after the other: `consumer`, with the name
+    /// of the file after its own. A command gets the end of its input when the file is complete; the run fails if one
+    /// does. What the commands before it were given is sent, and stays so.
+    ///
+    /// # Errors
+    /// [`Error::Output`] where there is no such program.
+    pub fn sent<P: AsRef<Path>>(
+        consumer: Consumer,
+        given: impl IntoIterator<Item = P>,
+        compressing: Compressing,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let path = consumer.name().to_owned();
+        let name = path.display().to_string();
+        let checked = consumer.check();
+        checked.map_err(|error| output_error(&name, "cannot write", error))?;
+        let place = Place::Commands(consumer);
+        Ok(Self::at(path, given, compressing, place, interrupt))
+    }
+
+    fn at<P: AsRef<Path>>(
+        path: PathBuf,
+        given: impl IntoIterator<Item = P>,
+        compressing: Compressing,
+        place: Place,
+        interrupt: &Interrupt,
+    ) -> Self {
+        Self {
+            path,
+            names: FileNames::of(given),
             compressing,
             terminator: b'\n',
             header: None,
             open: None,
             interrupt: interrupt.clone(),
-            temporary,
-            _guard: guard,
-        })
+            place,
+        }
     }
 
     /// Writes `terminator` after each line.
@@ -136,13 +185,7 @@ impl OutputDirectory {
 
     /// Returns the name that a file has below the directory.
     pub fn name_of(&self, path: &Path) -> PathBuf {
-        let path = absolute(path);
-        let below = path.strip_prefix(&self.root).ok();
-        let below = below.filter(|below| !below.as_os_str().is_empty());
-        below.map_or_else(
-            || path.file_name().map_or_else(PathBuf::new, PathBuf::from),
-            Path::to_owned,
-        )
+        self.names.of_file(path)
     }
 
     /// Begins the file that lines or bytes go to from now on, for the one at `path`: [`Sink::file`] for a caller that
@@ -155,7 +198,7 @@ impl OutputDirectory {
         begun.map_err(|error| output_error(&self.target(), "cannot write", error))
     }
 
-    /// Puts the directory in place. Waits for the disk.
+    /// Puts the directory in place. Waits for the disk, or for the last command.
     ///
     /// # Errors
     /// [`Error::Output`]; nothing is at the path then, unless only the sync of the directory that it is in failed.
@@ -168,12 +211,15 @@ impl OutputDirectory {
         let target = self.target();
         self.close()
             .map_err(|error| output_error(&target, "cannot write", error))?;
-        sync(self.temporary.path()).map_err(fail("cannot sync"))?;
-        let rename = || std::fs::rename(self.temporary.path(), &self.path);
+        let Place::Hidden(temporary, _guard) = self.place else {
+            return Ok(());
+        };
+        sync(temporary.path()).map_err(fail("cannot sync"))?;
+        let rename = || std::fs::rename(temporary.path(), &self.path);
         let moved = self.interrupt.unless_stopped(rename);
         moved.map_err(fail("cannot move into place"))?;
         // Nothing is left to be removed.
-        let _moved = self.temporary.keep();
+        let _moved = temporary.keep();
         let beside = File::open(directory_of(&self.path));
         let synced = beside.and_then(|directory| directory.sync_all());
         synced.map_err(fail("cannot sync the directory that it is in"))
@@ -181,15 +227,50 @@ impl OutputDirectory {
 
     /// Ends the file that is open.
     fn close(&mut self) -> io::Result<()> {
-        match self.open.take() {
-            Some((_, mut writer)) => writer.flush(),
-            None => Ok(()),
-        }
+        let Some(OpenFile {
+            mut writer,
+            taken_by,
+            ..
+        }) = self.open.take()
+        else {
+            return Ok(());
+        };
+        writer.flush()?;
+        drop(writer);
+        taken_by.map_or(Ok(()), |command| command.finish().map_err(as_io))
+    }
+
+    /// Opens the file with this name.
+    fn open(&self, name: PathBuf) -> io::Result<OpenFile> {
+        let (writer, taken_by) = match &self.place {
+            Place::Hidden(temporary, _) => {
+                let inside = temporary.path().join(&name);
+                let file = self.interrupt.unless_stopped(|| {
+                    std::fs::create_dir_all(directory_of(&inside))?;
+                    File::create_new(&inside)
+                })?;
+                (OutputWriter::direct(file)?, None)
+            }
+            Place::Commands(consumer) => {
+                let consumer = consumer.called(self.path.join(&name));
+                let command = OutputFile::consumed(&consumer, &self.interrupt).map_err(as_io)?;
+                (command.writer().map_err(as_io)?, Some(command))
+            }
+        };
+        let writer = match (self.compressing)(&name) {
+            Some(plan) => writer.compressing(plan),
+            None => writer,
+        };
+        Ok(OpenFile {
+            name,
+            writer,
+            taken_by,
+        })
     }
 
     /// Returns the writer of the file that is open.
     fn writer(&mut self) -> io::Result<&mut OutputWriter> {
-        let open = self.open.as_mut().map(|(_, writer)| writer);
+        let open = self.open.as_mut().map(|file| &mut file.writer);
         open.ok_or_else(|| io::Error::other("a line comes from no file"))
     }
 }
@@ -214,17 +295,7 @@ impl Sink for OutputDirectory {
     fn file(&mut self, path: &Path) -> io::Result<()> {
         self.close()?;
         let name = self.name_of(path);
-        let inside = self.temporary.path().join(&name);
-        let file = self.interrupt.unless_stopped(|| {
-            std::fs::create_dir_all(directory_of(&inside))?;
-            File::create_new(&inside)
-        })?;
-        let writer = OutputWriter::direct(file)?;
-        let writer = match (self.compressing)(&name) {
-            Some(plan) => writer.compressing(plan),
-            None => writer,
-        };
-        self.open = Some((name, writer));
+        self.open = Some(self.open(name)?);
         match self.header.take() {
             Some(header) => {
                 self.line(&header)?;
@@ -245,7 +316,7 @@ impl Sink for OutputDirectory {
 
     fn target(&self) -> String {
         let path = match &self.open {
-            Some((name, _)) => self.path.join(name),
+            Some(file) => self.path.join(&file.name),
             None => self.path.clone(),
         };
         path.display().to_string()
@@ -255,8 +326,16 @@ impl Sink for OutputDirectory {
 impl std::fmt::Debug for OutputDirectory {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut fields = formatter.debug_struct("OutputDirectory");
-        fields.field("path", &self.path).field("root", &self.root);
+        fields.field("path", &self.path).field("names", &self.names);
         fields.finish_non_exhaustive()
+    }
+}
+
+/// Returns an error of a command that takes a file as the system told it.
+fn as_io(error: Error) -> io::Error {
+    match error {
+        Error::Output { source, .. } => source,
+        other => io::Error::other(other),
     }
 }
 
@@ -280,40 +359,4 @@ fn is_in_use(path: &Path) -> bool {
 fn sync(directory: &Path) -> io::Result<()> {
     fail_point!("output-sync", Err(crate::sys::failpoint::injected()));
     sync_file_system(&File::open(directory)?)
-}
-
-/// Finds the deepest directory that has all of these files and directories, which may be one of the directories.
-fn root_of<P: AsRef<Path>>(given: impl IntoIterator<Item = P>) -> PathBuf {
-    let directories = given.into_iter().map(|path| {
-        let path = path.as_ref();
-        let mut directory = absolute(path);
-        if !path.is_dir() {
-            directory.pop();
-        }
-        directory
-    });
-    let common = |one: PathBuf, other: PathBuf| {
-        let both = one.components().zip(other.components());
-        both.take_while(|(one, other)| one == other)
-            .map(|(one, _)| one)
-            .collect()
-    };
-    directories.reduce(common).unwrap_or_default()
-}
-
-/// Returns the path from the root of the file system, without steps up. Links are names as others.
-fn absolute(path: &Path) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut names: Vec<OsString> = Vec::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                if names.len() > 1 {
-                    names.pop();
-                }
-            }
-            other => names.push(other.as_os_str().to_owned()),
-        }
-    }
-    names.iter().collect()
 }

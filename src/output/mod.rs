@@ -12,6 +12,7 @@ mod compressed;
 mod consumer;
 mod directory;
 mod file;
+mod file_names;
 mod target;
 mod threads;
 mod unnamed_file;

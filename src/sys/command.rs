@@ -73,6 +73,20 @@ fn put(word: &OsStr, name: &OsStr) -> OsString {
     OsString::from_vec(made)
 }
 
+/// Returns true if there is a file that the system would run as `program`: that path, or one of this name in a
+/// directory of `PATH`.
+pub(crate) fn is_there(program: &OsStr) -> bool {
+    let path = Path::new(program);
+    if path.components().count() > 1 {
+        return path.is_file();
+    }
+    // The system has a list of its own then.
+    let Some(directories) = std::env::var_os("PATH") else {
+        return true;
+    };
+    std::env::split_paths(&directories).any(|directory| directory.join(path).is_file())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

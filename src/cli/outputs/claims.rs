@@ -96,16 +96,6 @@ impl Claims {
         self.write(Some(path), option)
     }
 
-    /// Claims the directory at `path` for the result: for the files of `sources`, which were named as `given`.
-    pub(crate) fn send_to_directory(
-        &mut self,
-        path: &Path,
-        given: Vec<PathBuf>,
-        sources: &[Source],
-    ) {
-        self.directory = Some(DirectoryClaim::new(path, given, sources));
-    }
-
     /// Refuses outputs in the directory of the result, which takes its place as a whole.
     ///
     /// # Errors

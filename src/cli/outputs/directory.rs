@@ -1,15 +1,17 @@
 //! The directory of results.
 //!
-//! *Owns:* `--out-dir`: whose names its files have, and how each is compressed. *Invariants:* no two files get one
-//! name. *Cost:* the names of all files, once, before the run.
+//! *Owns:* `--out-dir`: whose names its files have, how each is compressed, and what command takes it, if one does.
+//! *Invariants:* no two files get one name. *Cost:* the names of all files, once, before the run.
 
 use std::path::{Path, PathBuf};
 
-use outset::{Compressing, Error, Interrupt, OutputDirectory, Result, Source};
+use outset::{Compressing, Consumer, Error, Interrupt, OutputDirectory, Result, Source};
 
 /// A directory of results that was asked for.
 pub(super) struct DirectoryClaim {
     path: PathBuf,
+    /// The command that takes each file, if one does: the directory is none of this machine then.
+    consumer: Option<Consumer>,
     /// The files and directories that were named.
     given: Vec<PathBuf>,
     /// The files that get a file there.
@@ -26,8 +28,14 @@ impl std::fmt::Debug for DirectoryClaim {
 }
 
 impl DirectoryClaim {
-    /// Claims the directory at `path` for the files of `sources`, which were named as `given`.
-    pub(super) fn new(path: &Path, given: Vec<PathBuf>, sources: &[Source]) -> Self {
+    /// Claims the directory at `path` for the files of `sources`, which were named as `given`; or has `consumer` take
+    /// each.
+    pub(super) fn new(
+        path: &Path,
+        consumer: Option<Consumer>,
+        given: Vec<PathBuf>,
+        sources: &[Source],
+    ) -> Self {
         let mut files = Vec::new();
         for source in sources {
             match source {
@@ -39,6 +47,7 @@ impl DirectoryClaim {
         }
         Self {
             path: path.to_owned(),
+            consumer,
             given,
             files,
             compressing: Box::new(|_| None),
@@ -48,7 +57,7 @@ impl DirectoryClaim {
     /// Returns true if `path` is that of the directory, or below it.
     pub(super) fn contains(&self, path: &Path) -> bool {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        absolute(path).starts_with(absolute(&self.path))
+        self.consumer.is_none() && absolute(path).starts_with(absolute(&self.path))
     }
 
     /// Returns the files that get a file there.
@@ -61,13 +70,16 @@ impl DirectoryClaim {
         self.compressing = compressing;
     }
 
-    /// Makes the directory.
+    /// Makes the directory, or what stands for it.
     ///
     /// # Errors
     /// Those of [`OutputDirectory::create`]; [`Error::Usage`] where two files would have one name.
     pub(super) fn open(self, interrupt: &Interrupt) -> Result<OutputDirectory> {
-        let directory =
-            OutputDirectory::create(&self.path, &self.given, self.compressing, interrupt)?;
+        let (given, compressing) = (&self.given, self.compressing);
+        let directory = match self.consumer {
+            Some(consumer) => OutputDirectory::sent(consumer, given, compressing, interrupt)?,
+            None => OutputDirectory::create(&self.path, given, compressing, interrupt)?,
+        };
         let mut names: Vec<_> = self
             .files
             .iter()

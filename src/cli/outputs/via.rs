@@ -3,11 +3,12 @@
 //! *Owns:* `--out-via`. *Invariants:* the name of such a result is no local file: nothing is looked up, claimed or
 //! replaced there.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use outset::{Consumer, Error, Result};
+use outset::{Consumer, Error, Result, Source};
 
+use super::directory::DirectoryClaim;
 use super::{Claims, is_table};
 use crate::cli::help::RESULT;
 use crate::cli::options::TalkArguments;
@@ -27,6 +28,9 @@ pub(crate) struct OutViaArguments {
     /// the error has COMMAND's last words. If the run fails or is interrupted, outset stops COMMAND before its standard
     /// input ends, so that COMMAND never takes a part of the result for all of it. -v shows what COMMAND prints.
     ///
+    /// With --out-dir DIR, COMMAND runs once for each file, one after the other, and DIR/NAME takes the place of {}. If
+    /// the run fails, what was sent before stays there.
+    ///
     /// -o s3://b/new.gz --out-via 'aws s3 cp - {}'
     #[arg(long, value_name = "COMMAND", value_parser = CommandWords::parse)]
     out_via: Option<CommandWords>,
@@ -40,13 +44,13 @@ impl OutViaArguments {
 
     /// Makes the command that takes the result, if there is one.
     fn consumer(&self, output: Option<&Path>, talk: &TalkArguments) -> Result<Option<Consumer>> {
-        let Some(words) = &self.out_via else {
+        if self.out_via.is_none() {
             return Ok(None);
-        };
+        }
         let Some(name) = output.filter(|&output| output != Path::new("-")) else {
             return Err(Error::usage(
                 "--out-via: the result has no name",
-                "add -o NAME, such as -o s3://bucket/name",
+                "add -o NAME, such as -o s3://bucket/name, or --out-dir NAME",
             ));
         };
         if is_table(name) {
@@ -55,7 +59,13 @@ impl OutViaArguments {
                 "leave out --out-via, or give the output another name",
             ));
         }
-        Ok(Some(Consumer::new(words.words(), name).heard(talk.verbose)))
+        Ok(self.named(name, talk))
+    }
+
+    /// Makes the command that takes a result with this name, if there is one.
+    fn named(&self, name: &Path, talk: &TalkArguments) -> Option<Consumer> {
+        let words = self.out_via.as_ref()?.words();
+        Some(Consumer::new(words, name).heard(talk.verbose))
     }
 }
 
@@ -78,5 +88,18 @@ impl Claims {
             }
             None => self.write_result(path, "-o"),
         }
+    }
+
+    /// Claims the directory at `path` for the files of `sources`, which were named as `given`; or has the command of
+    /// `via` take each.
+    pub(crate) fn send_to_directory(
+        &mut self,
+        path: &Path,
+        via: &OutViaArguments,
+        talk: &TalkArguments,
+        (given, sources): (Vec<PathBuf>, &[Source]),
+    ) {
+        let consumer = via.named(path, talk);
+        self.directory = Some(DirectoryClaim::new(path, consumer, given, sources));
     }
 }

@@ -342,10 +342,11 @@ pub(crate) struct SetArguments {
     /// lines that every side has. A file of which no line is left is there, too, without lines. For a Parquet file
     /// there is one with its rows that stay, where all are of one side.
     ///
-    /// DIR must not exist, or be empty. It appears when everything in it is on the disk, or not at all. Inputs are
+    /// DIR must not exist, or be empty. It appears when everything in it is on the disk, or not at all. With --out-via,
+    /// a command takes each file instead, and DIR is only the front of the names. Inputs are
     /// never changed: there is no way to deduplicate in place, because a run that fails half-way would have lost lines.
     /// To replace the inputs, move DIR to their place afterwards.
-    #[arg(long, value_name = "DIR", help_heading = RESULT, conflicts_with_all = ["output", "out_via", "count_only", "which", "count_files", "count", "all", "top", "order"])]
+    #[arg(long, value_name = "DIR", help_heading = RESULT, conflicts_with_all = ["output", "count_only", "which", "count_files", "count", "all", "top", "order"])]
     pub(super) out_dir: Option<PathBuf>,
 
     #[command(flatten)]

@@ -222,7 +222,8 @@ fn claim(request: SelectRequest<'_>, sources: &[Source], options: &mut Options) 
                 sources.len()
             };
             let given = request.inputs.given(&sources[..writing]);
-            claims.send_to_directory(path, given, &sources[..writing]);
+            let files = (given, &sources[..writing]);
+            claims.send_to_directory(path, &set.out_via, &set.talk, files);
         }
         None => claims.send_result(set.output.as_deref(), &set.out_via, &set.talk)?,
     }

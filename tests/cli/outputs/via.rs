@@ -8,6 +8,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use data_gen::Compression;
 use rustix::process::Signal;
 
 use crate::data::{lines, megabytes};
@@ -318,4 +319,49 @@ fn f11_a_result_without_a_name_and_a_table_are_refused() {
     run_out_via(&sandbox, arguments, "sh -c 'echo > ../whole'").fails(5, &["no-such-directory/d"]);
     run_out_via(&sandbox, "union no-such-file -o r", KEEPS).fails(3, &["no-such-file"]);
     assert!(!is_whole(&sandbox));
+}
+
+#[test]
+fn f11_a_command_takes_each_file_of_a_directory() {
+    let sandbox = Sandbox::new();
+    for (name, text) in [("a/1", "x\ny\nx\n"), ("a/2.gz", "y\nz\n"), ("b", "x\n")] {
+        let path = sandbox.input("side").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let text = match name.strip_suffix(".gz") {
+            Some(_) => Compression::Gzip.compress(text.as_bytes()).unwrap(),
+            None => text.into(),
+        };
+        fs::write(path, text).unwrap();
+    }
+    // Each command has seen the end of its input before the next one begins.
+    let keeps =
+        "sh -c 'echo began $0 >> ../log; cat > ../taken-$(basename $0); echo ended >> ../log' {}";
+    let arguments = "union --side side --out-dir s3://bucket/clean";
+    run_out_via(&sandbox, arguments, keeps).succeeds();
+    let of = |name: &str| fs::read(sandbox.root().join(name)).unwrap();
+    let names = ["a/1", "a/2.gz", "b"];
+    let log = names.map(|name| format!("began s3://bucket/clean/{name}\nended\n"));
+    assert_eq!(of("log"), log.concat().into_bytes());
+    assert_eq!(of("taken-1"), b"x\ny\n");
+    assert!(of("taken-2.gz").starts_with(b"\x1f\x8b") && of("taken-b").is_empty());
+    // One that fails, or reads a part, is the last.
+    for script in [
+        "exit 3",
+        "head -c 1",
+        "cat; case $0 in */2.gz) exit 3;; esac",
+    ] {
+        fs::remove_file(sandbox.root().join("log")).unwrap();
+        let script = format!("sh -c 'echo began >> ../log; {script}' {{}}");
+        let outcome = run_out_via(&sandbox, arguments, &script);
+        outcome.fails(5, &["s3://bucket/clean/", "run it by itself"]);
+        let began = if script.contains("cat") { 2 } else { 1 };
+        assert_eq!(of("log"), b"began\n".repeat(began), "{script}");
+    }
+    // Before all work.
+    let outcome = run_out_via(&sandbox, arguments, "no-such-program");
+    outcome.fails(
+        5,
+        &["no-such-program", "check that the program is installed"],
+    );
+    assert!(!sandbox.input("s3:").exists());
 }
