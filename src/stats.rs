@@ -25,6 +25,10 @@ pub struct Stats {
     pub inputs: Vec<InputStats>,
     /// The result.
     pub output: OutputStats,
+    /// The files that the result is divided by ([`Sink::divides_by_file`](crate::Sink::divides_by_file)), in the order
+    /// of their lines; empty for any other result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileStats>,
     /// Memory of the process.
     pub memory: MemoryStats,
     /// Temporary disk.
@@ -78,6 +82,19 @@ pub struct OutputStats {
     pub lines: u64,
     /// Their bytes, terminators included.
     pub bytes: u64,
+}
+
+/// A file whose lines are written to a file of their own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct FileStats {
+    /// Its path.
+    pub path: String,
+    /// Its lines or rows that were compared, repeats included: its part of [`InputStats::lines`], without headers,
+    /// blank lines, comments, and records without a key.
+    pub lines: u64,
+    /// Those of them that were written.
+    pub written: u64,
 }
 
 /// Memory of the process.

@@ -1,13 +1,15 @@
 //! The files that an answer is divided by: each line goes where the file goes that it comes from.
 //!
-//! *Owns:* [`AnswerFiles`], the files of the inputs whose lines are written, and whose turn it is. *Invariants:* lines
-//! come by their ordinals, so files take turns in the order of the sides, and each has one; also a file of which no
-//! line is left. *Cost:* eight bytes a file, and a comparison for each line that is put in order.
+//! *Owns:* [`AnswerFiles`], the files of the inputs whose lines are written, whose turn it is, and how many lines of
+//! each were read and written. *Invariants:* lines come by their ordinals, so files take turns in the order of the
+//! sides, and each has one; also a file of which no line is left. *Cost:* 24 bytes a file, and a comparison for each
+//! line that is put in order.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::input::Input;
+use crate::stats::FileStats;
 
 /// The files that the lines of an answer come from.
 #[derive(Debug)]
@@ -16,30 +18,51 @@ pub(crate) struct AnswerFiles {
     inputs: Vec<InputFiles>,
     /// The next file: the index of its input, and its own among the files of that.
     next: (usize, usize),
+    /// The file whose turn it is, as in `next`; `None` before the first.
+    current: Option<(usize, usize)>,
 }
 
 /// The files of an input.
 #[derive(Debug)]
 struct InputFiles {
     paths: Arc<Vec<PathBuf>>,
-    /// The ordinal at which each begins.
-    starts: Vec<u64>,
+    /// Each of them, in the same order.
+    all: Vec<AnswerFile>,
+}
+
+/// A file that lines of an answer come from.
+#[derive(Debug)]
+struct AnswerFile {
+    /// The ordinal at which it begins.
+    start: u64,
+    /// Its lines that were compared.
+    lines: u64,
+    /// Its lines that were written so far.
+    written: u64,
 }
 
 impl AnswerFiles {
-    /// Lists the files of those `inputs` that have ordinals.
+    /// Lists the files of those `inputs` that have ordinals. These were read, and not yet for the answer to be written.
     pub(crate) fn of(inputs: &[Input]) -> Self {
         let files = inputs.iter().filter_map(|input| {
             let (first, parts) = (input.first_ordinal()?, input.parts()?);
-            let starts = parts.starts().map(|start| first + start).collect();
-            let paths = Arc::clone(parts.paths());
-            Some(InputFiles { paths, starts })
+            let all = parts.starts().zip(parts.all());
+            let all = all.map(|(start, part)| AnswerFile {
+                start: first + start,
+                lines: part.lines(),
+                written: 0,
+            });
+            Some(InputFiles {
+                paths: Arc::clone(parts.paths()),
+                all: all.collect(),
+            })
         });
         let mut inputs: Vec<InputFiles> = files.collect();
-        inputs.sort_by_key(|files| files.starts.first().copied());
+        inputs.sort_by_key(|files| files.all.first().map(|file| file.start));
         Self {
             inputs,
             next: (0, 0),
+            current: None,
         }
     }
 
@@ -48,8 +71,8 @@ impl AnswerFiles {
         let (input, file) = self.next;
         let files = self.inputs.get(input);
         files
-            .and_then(|files| files.starts.get(file).copied())
-            .unwrap_or(u64::MAX)
+            .and_then(|files| files.all.get(file))
+            .map_or(u64::MAX, |file| file.start)
     }
 
     /// Takes the next file if it `is_its_turn`, and there is one.
@@ -58,11 +81,34 @@ impl AnswerFiles {
         let files = self.inputs.get(input).filter(|_| is_its_turn)?;
         let path = files.paths.get(file)?.clone();
         let is_last = file + 1 == files.paths.len();
+        self.current = Some(self.next);
         self.next = if is_last {
             (input + 1, 0)
         } else {
             (input, file + 1)
         };
         Some(path)
+    }
+
+    /// Counts lines that were written of the file whose turn it is.
+    pub(super) fn count_written(&mut self, lines: u64) {
+        if let Some((input, file)) = self.current {
+            self.inputs[input].all[file].written += lines;
+        }
+    }
+
+    /// Describes each file, in their order.
+    pub(super) fn stats(&self) -> Vec<FileStats> {
+        let count = self.inputs.iter().map(|files| files.all.len()).sum();
+        let mut stats = Vec::with_capacity(count);
+        for files in &self.inputs {
+            let all = files.paths.iter().zip(&files.all);
+            stats.extend(all.map(|(path, file)| FileStats {
+                path: path.display().to_string(),
+                lines: file.lines,
+                written: file.written,
+            }));
+        }
+        stats
     }
 }

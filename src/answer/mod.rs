@@ -57,7 +57,7 @@ use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::output::{Sink, output_error};
 use crate::record::BYTE_ORDER_MARK;
-use crate::stats::OutputStats;
+use crate::stats::{FileStats, OutputStats};
 use crate::sys::sync::Mutex;
 
 /// Collects lines from several threads into one sink and counts them. Each thread has an [`Outbox`] for it.
@@ -191,6 +191,12 @@ impl<'s> Collector<'s> {
         self.shared.lock().files = Some(files);
     }
 
+    /// Describes the files that the lines came from, once all lines were passed on; none if the sink was told of none.
+    pub(crate) fn file_stats(&self) -> Vec<FileStats> {
+        let files = self.shared.lock().files.take();
+        files.map_or_else(Vec::new, |files| files.stats())
+    }
+
     /// Tells the sink of all files that begin at `place` or before, a line of the answer that comes next, and that it
     /// was not told of yet; all files for [`u64::MAX`]. Returns where the next file begins, or [`u64::MAX`].
     ///
@@ -302,6 +308,9 @@ impl CollectorState<'_> {
         }
         self.written.lines += lines as u64;
         self.written.bytes += bytes as u64;
+        if let Some(files) = &mut self.files {
+            files.count_written(lines as u64);
+        }
         Ok(())
     }
 }

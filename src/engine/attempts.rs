@@ -415,6 +415,8 @@ impl<'a> Engine<'a> {
             threads: plan.layout.scan.workers,
             inputs: inputs.into_iter().map(describe).collect(),
             output: self.out.written(),
+            // When the inputs are free.
+            files: self.out.file_stats(),
             memory: run.memory_stats(),
             temp: run.temp_stats(),
             buckets: record.buckets,

@@ -10,6 +10,8 @@
 //! - A file is closed again after the check and opened anew for each reading. Its identity (device, inode, size,
 //!   time of writing) is compared whenever it is opened and after it was read.
 //!
+//! - The lines of each part are those of the last reading of the input.
+//!
 //! *Cost:* [`bytes_to_list`] for each file; nine system calls or so to check one.
 
 use std::fs::{File, Metadata};
@@ -28,6 +30,7 @@ use crate::decode::request::Opening;
 use crate::error::{Error, Result};
 use crate::record::{Columns, Syntax};
 use crate::selection::MOST_ORDERED_BYTES;
+use crate::stats::FileStats;
 use crate::sys::file_id::FileId;
 
 /// The knowledge of one file since it was checked.
@@ -40,19 +43,37 @@ pub(crate) struct Part {
     pub(crate) is_warm: bool,
     /// The format in which it has lines.
     pub(crate) format: FileFormat,
+    /// Its lines that workers went through in the last reading, or in the one that is going on.
+    lines: AtomicU64,
 }
 
 /// Computes what one of many files with a path of `path_bytes` takes besides buffers, in bytes, from when it is listed
 /// to the end of the run.
 pub(crate) fn bytes_to_list(path_bytes: u64) -> u64 {
     // An allocation has 32 bytes at least, in steps of 16, of which 8 are not its own.
-    let path = (path_bytes + 8).next_multiple_of(16).max(32) + size_of::<PathBuf>() as u64;
+    let text = (path_bytes + 8).next_multiple_of(16).max(32);
+    let path = text + size_of::<PathBuf>() as u64;
     let columns = size_of::<Arc<Columns>>() as u64;
-    // Where an answer is divided by files, each has a position.
-    let start = size_of::<u64>() as u64;
+    // Where an answer is divided by files, each has a position, and two counts of lines.
+    let counts = 3 * size_of::<u64>() as u64;
     // The command compares it with its outputs, and opening compares the sides.
     let ids = (size_of::<Option<FileId>>() + size_of::<FileId>()) as u64;
-    path + size_of::<Part>() as u64 + ids + columns + start
+    let in_run = size_of::<Part>() as u64 + ids + columns;
+    // The statistics are made when all of that is free again.
+    let in_stats = size_of::<FileStats>() as u64 + text;
+    path + counts + in_run.max(in_stats)
+}
+
+impl Part {
+    /// Counts lines that a worker went through.
+    pub(crate) fn count_lines(&self, lines: u64) {
+        self.lines.fetch_add(lines, Ordering::Relaxed);
+    }
+
+    /// Returns its lines that workers went through in the last reading.
+    pub(crate) fn lines(&self) -> u64 {
+        self.lines.load(Ordering::Relaxed)
+    }
 }
 
 /// The regular files of an input: can be read by position, any number of times.
@@ -108,6 +129,7 @@ impl Parts {
             start: 0,
             is_warm,
             format,
+            lines: AtomicU64::new(0),
         };
         Self {
             paths: Arc::new(vec![path]),
@@ -195,6 +217,13 @@ impl Parts {
                 advice: "fetch it again, leave it out, or, if it has records, add `Syntax::Csv`, `Syntax::Delimited(b'\\t')` or `Syntax::JsonLines`",
             }),
             _ => Ok(()),
+        }
+    }
+
+    /// Forgets the lines of the last reading: another one begins.
+    pub(crate) fn begin_reading(&self) {
+        for part in &self.all {
+            part.lines.store(0, Ordering::Relaxed);
         }
     }
 
@@ -334,6 +363,7 @@ fn check(path: &Path, number: u32, opening: Opening<'_>) -> Result<Part> {
         start: 0,
         is_warm,
         format,
+        lines: AtomicU64::new(0),
     })
 }
 

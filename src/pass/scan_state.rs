@@ -138,6 +138,7 @@ impl<'a> ScanState<'a> {
         located: &'a LocatedFailure,
         long_lines: &'a LongLines<'a>,
     ) -> Self {
+        input.parts().into_iter().for_each(Parts::begin_reading);
         Self {
             run,
             failure: located.first(),
@@ -442,6 +443,9 @@ impl<'a> ScanState<'a> {
             worker.work(batch).map(|()| true)
         })?;
         self.lines.fetch_add(count, Ordering::Relaxed);
+        if let Some(parts) = self.input.parts() {
+            parts.all()[chunk.part].count_lines(count);
+        }
         self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         self.phase.advance(bytes.len() as u64, count);
         Ok(())

@@ -3,7 +3,7 @@
 //! *Owns:* opening, filling and finishing them. *Invariants:* a writer is flushed before its file is put
 //! in place. *Cost:* a buffer of 256 KiB, and as much for each thread that writes.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use outset::{CompressorPlan, Consumer, Error, Interrupt, OutputFile, OutputWriter, Result};
@@ -126,14 +126,16 @@ impl StatsFile {
             source,
             advice: "name another file for --stats",
         };
-        let text = serde_json::to_string_pretty(report).map_err(|error| fail(error.into()))?;
-        let Self::File(file, _) = self else {
-            return writeln!(io::stderr(), "{text}").map_err(fail);
+        // Piece by piece: there may be many files in them.
+        let write = |writer: &mut dyn Write| {
+            serde_json::to_writer_pretty(&mut *writer, report)?;
+            writeln!(writer)?;
+            writer.flush()
         };
-        let mut writer = file.writer()?;
-        writeln!(writer, "{text}")
-            .and_then(|()| writer.flush())
-            .map_err(fail)
+        match self {
+            Self::File(file, _) => write(&mut file.writer()?).map_err(fail),
+            _ => write(&mut BufWriter::new(io::stderr())).map_err(fail),
+        }
     }
 
     /// Puts the file in place, if it is one.

@@ -2,8 +2,8 @@
 //!
 //! *Owns:* the target of the page and the recording of the run ([`recording`]); the page is made of a
 //! document of all figures ([`figures`]), tables of it ([`tables`]), pictures ([`charts`]), the parts
-//! that all commands have ([`sections`]) and those of each ([`selected`], [`overlaps`], [`pairs`], [`comparison`]), in
-//! one frame ([`page`]).
+//! that all commands have ([`sections`]) and those of each ([`selected`] with [`removed`], [`overlaps`], [`pairs`],
+//! [`comparison`]), in one frame ([`page`]).
 //!
 //! *Invariants:* the target is opened before the run and filled after it, so a failed run leaves no
 //! report; the page has all its figures as JSON, and its tables show nothing else; it loads nothing
@@ -17,6 +17,7 @@ mod overlaps;
 mod page;
 mod pairs;
 mod recording;
+mod removed;
 mod samples;
 mod sections;
 mod selected;
@@ -27,6 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use outset::compare::Plans;
+use outset::stats::FileStats;
 use outset::{Error, Interrupt, Observer, OutputFile, Overlaps, Pairs, Result, Stats};
 
 use super::compare::ComparisonReport;
@@ -78,12 +80,17 @@ impl Page {
     }
 
     /// Writes the report of a run that selects lines (`intersect`, `diff`, `union`, `symdiff`), which is not in place
-    /// yet.
+    /// yet. `files` are those of its statistics, which have none any more: there may be many.
     ///
     /// # Errors
     /// [`Error::Output`] where the file cannot be written.
-    pub(crate) fn fill_run(&mut self, stats: &Stats, origin: &Origin) -> Result<()> {
-        self.fill(|recorded, out| selected::page(stats, recorded, origin, out))
+    pub(crate) fn fill_run(
+        &mut self,
+        stats: &Stats,
+        files: &[FileStats],
+        origin: &Origin,
+    ) -> Result<()> {
+        self.fill(|recorded, out| selected::page(stats, files, recorded, origin, out))
     }
 
     /// Writes the report of overlaps, which is not in place yet.

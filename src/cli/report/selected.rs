@@ -1,25 +1,29 @@
 //! The page of the commands that select lines.
 //!
-//! *Owns:* its document and its parts. *Invariants:* `stats` in the document is what `--stats`
-//! writes, `plan` what `outset plan --json` prints. *Cost:* that of the parts.
+//! *Owns:* its document and its parts. *Invariants:* `stats` in the document is what `--stats` writes, but for `files`,
+//! of which `removed` has those that the page shows; `plan` is what `outset plan --json` prints. *Cost:* that of the
+//! parts.
 
 use std::io::{self, Write};
 
 use maud::{Markup, html};
 use outset::Stats;
+use outset::stats::FileStats;
 use serde_json::json;
 
 use super::figures::{Figures, Unit, grouped};
 use super::page::{page as frame, section};
 use super::recording::Recorded;
+use super::removed::{self, Removed};
 use super::sections;
 use super::tables::{Named, beside, list, rows};
 use crate::cli::numbers;
 use crate::cli::origin::{Origin, StatsWithOrigin};
 
-/// Writes the page.
+/// Writes the page of a run that has written `files`, which its statistics do not have any more.
 pub(super) fn page(
     stats: &Stats,
+    files: &[FileStats],
     recorded: &Recorded,
     origin: &Origin,
     out: &mut dyn Write,
@@ -28,17 +32,21 @@ pub(super) fn page(
         "stats": serde_json::to_value(StatsWithOrigin { stats, origin })?,
         "plan": serde_json::to_value(&recorded.plan)?,
         "recording": serde_json::to_value(recorded)?,
+        "removed": serde_json::to_value(Removed::of(files))?,
     }));
     let lines = grouped(stats.output.lines as f64);
     let about = if stats.exact { "" } else { "About " };
     let noun = crate::cli::summary::noun(stats);
-    let title = format!("{about}{lines} {noun} of {} inputs", stats.inputs.len());
+    let inputs = numbers::counted(stats.inputs.len() as u64, "input");
+    let title = format!("{about}{lines} {noun} of {inputs}");
     let found = [
         ("lines", "/stats/output/lines", Unit::Count),
         ("bytes", "/stats/output/bytes", Unit::Bytes),
     ];
     let sections = html! {
-        (run(&figures, stats, recorded, &found))
+        (summary(&figures, &found))
+        (removed::files(&figures))
+        (course(&figures, stats, recorded))
         (sections::origin(&figures, "/stats"))
     };
     frame(&title, &lead(stats), &sections, figures.document(), out)
@@ -52,13 +60,20 @@ pub(super) fn run(
     recorded: &Recorded,
     found: &[Named],
 ) -> Markup {
+    html! {
+        (summary(figures, found))
+        (course(figures, stats, recorded))
+    }
+}
+
+/// Writes the parts about what a run did.
+fn course(figures: &Figures, stats: &Stats, recorded: &Recorded) -> Markup {
     let peak = format!(
         "Its peak was {} of {}.",
         numbers::bytes(stats.memory.peak_rss_bytes),
         numbers::bytes(stats.memory.limit_bytes)
     );
     html! {
-        (summary(figures, found))
         (plan(figures))
         (sections::timeline(figures, recorded))
         (sections::memory(figures, recorded, &peak))

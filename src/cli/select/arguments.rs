@@ -33,10 +33,12 @@ intersect --repeats log.txt list.txt` the same as `grep -xFf list.txt log.txt`. 
 those of the first. This is less work if the first FILE is the largest.";
 const ORIGIN: &str = "\
 The statistics include the command line, the values of its options, the version, the date, the machine and the \
-temporary directories. They never include a hash key.";
+temporary directories. They never include a hash key. With --out-dir, `files` lists each file with its `lines` and how \
+many of them were `written`.";
 const PAGE: &str = "\
 The page shows the plan, a timeline of the phases, memory use against the limit, bucket sizes, and the data behind \
-each chart. It loads nothing from the network. It is written only if the run succeeds.";
+each chart. With --out-dir, it also lists the files that lost the largest share of their lines. It loads nothing from \
+the network. It is written only if the run succeeds.";
 
 /// Write the lines that are in every FILE, or in a given number of them.
 ///

@@ -52,10 +52,11 @@ pub(crate) fn run(request: SelectRequest<'_>, interrupt: &Interrupt) -> Result<(
     options.observer = Some(outputs.observer(reporter.clone()));
     outputs.note_temp_dirs(&options);
     reporter.announce(missing_temp_dirs(&options));
-    let stats = find(request, &sources, &options, &mut outputs)?;
+    let mut stats = find(request, &sources, &options, &mut outputs)?;
     reporter.finish();
     outputs.fill_stats(&stats)?;
-    outputs.fill_page(|page, origin| page.fill_run(&stats, origin))?;
+    let files = std::mem::take(&mut stats.files);
+    outputs.fill_page(|page, origin| page.fill_run(&stats, &files, origin))?;
     outputs.put_in_place_with_label(|| {
         if let Some(label) = label(&stats) {
             warn(&label);

@@ -42,7 +42,7 @@ pub(super) fn document(page: &Html) -> Value {
     serde_json::from_str(&script.text().collect::<String>()).unwrap()
 }
 
-fn json(file: &Path) -> Value {
+fn read_json(file: &Path) -> Value {
     serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
 }
 
@@ -87,7 +87,7 @@ fn page_of_a_comparison(comparisons: &[&str]) {
         let document = document(&page);
         assert_eq!(
             document["comparison"],
-            json(&sandbox.output("s")),
+            read_json(&sandbox.output("s")),
             "{options}"
         );
         let shown = compared_cells(&page, &document);
@@ -116,7 +116,11 @@ fn the_tables_the_document_and_the_stats_file_say_the_same() {
         sandbox.run(&arguments).succeeds();
         let page = parsed(&sandbox.output("r.html"));
         let document = document(&page);
-        assert_eq!(document["stats"], json(&sandbox.output("s")), "{strategy}");
+        assert_eq!(
+            document["stats"],
+            read_json(&sandbox.output("s")),
+            "{strategy}"
+        );
         assert_eq!(document["plan"]["strategy"], document["stats"]["strategy"]);
         let shown = compared_cells(&page, &document);
         assert!(shown > 40, "{strategy}: {shown} figures");
@@ -128,6 +132,70 @@ fn the_tables_the_document_and_the_stats_file_say_the_same() {
             "{grouped}"
         );
     }
+}
+
+#[test]
+fn f12_the_page_of_a_directory_shows_the_files_with_the_largest_share_removed() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.input("s")).unwrap();
+    // Files of 100 lines, of which one, two and so on are left; of a small one none is; and one without lines.
+    for left in 1..=60u32 {
+        let number = |line| if line < left { left * 100 + line } else { 0 };
+        let line = |line| format!("{}\n", number(line));
+        let text = (0..100).map(line).collect::<Vec<_>>().concat();
+        sandbox.write(&format!("s/{left:02}<&>"), text);
+    }
+    sandbox.write("s/small", "0\n0\n");
+    sandbox.write("s/void", "");
+    let outputs = "--out-dir ../out/d --report ../out/r.html --stats ../out/s";
+    sandbox
+        .run(&format!("union --side s -q {outputs}"))
+        .succeeds();
+    let page = parsed(&sandbox.output("r.html"));
+    let document = document(&page);
+    compared_cells(&page, &document);
+    assert_needs_nothing(&sandbox);
+    let removed = &document["removed"];
+    let of = |value: &Value| {
+        let number = |name: &str| value[name].as_u64().unwrap();
+        let counts = ["lines", "written", "removed"].map(number);
+        (value["file"].as_str().unwrap().to_owned(), counts)
+    };
+    let most: Vec<_> = removed["most"].as_array().unwrap().iter().map(of).collect();
+    // The first file has the first 0 as well.
+    let file = |left: u64| (format!("s/{left:02}<&>"), [100, left, 100 - left]);
+    let small = ("s/small".to_owned(), [2, 0, 2]);
+    let first = ("s/01<&>".to_owned(), [100, 2, 98]);
+    let others = (3..=49).map(file);
+    let expected: Vec<_> = [small, first, file(2)].into_iter().chain(others).collect();
+    assert_eq!(most, expected);
+    let written = (50..=60).sum::<u64>();
+    let rest = (
+        "the other 12 files".to_owned(),
+        [1100, written, 1100 - written],
+    );
+    assert_eq!(of(&removed["others"]), rest);
+    let written = (1..=60).sum::<u64>() + 1;
+    let all = ("all 62 files".to_owned(), [6002, written, 6002 - written]);
+    assert_eq!(of(&removed["all"]), all);
+    assert_eq!(
+        removed["all"]["removed_share"],
+        (6002 - written) as f64 / 6002.0
+    );
+    let text = page.html();
+    assert!(
+        text.contains("Of 6,002 lines, 4,171 were removed (69.49%). Nothing is left of 1 file."),
+        "{text}"
+    );
+    // The list of all files is in the statistics alone.
+    assert_eq!(
+        read_json(&sandbox.output("s"))["files"]
+            .as_array()
+            .unwrap()
+            .len(),
+        62
+    );
+    assert!(document["stats"].get("files").is_none() && !text.contains("s/60"));
 }
 
 #[test]
@@ -306,7 +374,7 @@ fn hostile_names_are_harmless() {
     assert!(!text.contains(['\u{1b}', '\u{7f}', '\u{202e}']));
     let page = parsed(&sandbox.output("r.html"));
     assert_eq!(all(&page, "script").len(), 1);
-    assert_eq!(document(&page)["stats"], json(&sandbox.output("s")));
+    assert_eq!(document(&page)["stats"], read_json(&sandbox.output("s")));
     let cells = all(&page, "td")
         .into_iter()
         .map(|cell| cell.text().collect::<String>());
@@ -513,7 +581,7 @@ fn browser() -> Option<&'static str> {
 }
 
 #[test]
-#[ignore = "slow: a browser draws eight pages"]
+#[ignore = "slow: a browser draws nine pages"]
 fn in_a_browser_nothing_is_too_wide_cut_or_overlapped() {
     let Some(browser) = browser() else {
         eprintln!("skipped: no chromium is installed to look at the page");
@@ -530,6 +598,7 @@ fn in_a_browser_nothing_is_too_wide_cut_or_overlapped() {
         "compare --operation diff --memory 16M",
         "overlaps --memory 16M",
         "overlaps --pairs --memory 24M a b a b b",
+        "union --memory 24M --out-dir ../out/d -D ../out/x",
     ];
     for (number, command) in commands.into_iter().enumerate() {
         let sandbox = large();

@@ -11,7 +11,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::sandbox::{Outcome, Sandbox};
 
@@ -194,6 +194,36 @@ fn b23_rows_have_their_numbers_whatever_their_keys_begin_with() {
             urls.len() - 1,
             "{syntax}"
         );
+    }
+}
+
+/// Checks what the statistics say of these files of `side`: their rows, and those that were written.
+fn check_files(stats: &Value, expected: &[(&str, usize, usize)]) {
+    let file = |&(name, lines, written): &(&str, usize, usize)| json!({ "path": format!("side/{name}"), "lines": lines, "written": written });
+    let expected: Vec<Value> = expected.iter().map(file).collect();
+    let listed = stats["files"].as_array().unwrap().iter();
+    let listed: Vec<_> = listed.filter(|file| file["lines"] != 0).cloned().collect();
+    assert_eq!(listed, expected);
+}
+
+#[test]
+fn f12_rows_are_counted_by_file() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.input("side")).unwrap();
+    let url = |number: i64| (number % 5 > 0).then(|| format!("u{}", number % 30));
+    for (name, numbers) in [("1", 0..50), ("2", 10..100)] {
+        let rows: Vec<_> = numbers.map(|it| (it, url(it))).collect();
+        write(&sandbox.input("side").join(name), &rows, 20);
+    }
+    fs::write(sandbox.input("side/3"), "").unwrap();
+    for (more, written) in [("", [24, 0]), ("--keep last", [0, 24])] {
+        let command = format!("union -k page.url --side side {more} --out-dir ../out/clean");
+        let outcome = sandbox.run(&format!("{command} --stats ../out/s"));
+        outcome.succeeds();
+        let stats = serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
+        // A fifth of the rows has NULL in the key.
+        check_files(&stats, &[("1", 40, written[0]), ("2", 72, written[1])]);
+        fs::remove_dir_all(sandbox.output("clean")).unwrap();
     }
 }
 

@@ -8,10 +8,12 @@ use std::time::Instant;
 
 use data_gen::Compression;
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 
 use super::compressed::decoded;
-use crate::data::{EXACT, lines, megabytes};
+use crate::data::{EXACT, lines, megabytes, split};
 use crate::faults::signals::held_in_spill;
+use crate::json::parse;
 use crate::sandbox::{Sandbox, can_mount};
 
 /// The files of each side, each with the numbers of its lines.
@@ -121,6 +123,33 @@ fn check(directory: &Path, sides: Sides<'_>, writing: usize, texts: &[Vec<u8>], 
     assert_eq!(count(directory), expected, "{words}");
 }
 
+/// Checks that the statistics have each file of the first `writing` sides, with its lines and those that were written.
+fn check_stats(stats: &Value, sides: Sides<'_>, writing: usize, texts: &[Vec<u8>], words: &str) {
+    let sides = ["a", "b", "c"].iter().zip(sides).take(writing);
+    let files = sides.flat_map(|(side, files)| files.iter().map(move |file| (side, file)));
+    let expected: Vec<Value> = files
+        .zip(texts)
+        .map(|((side, (name, numbers)), text)| {
+            let written = split(text, b'\n').len();
+            json!({ "path": format!("{side}/{name}"), "lines": numbers.len(), "written": written })
+        })
+        .collect();
+    assert_eq!(stats["files"], Value::from(expected), "{words}");
+}
+
+/// The path, the lines and the written lines of each file in the statistics of the last run.
+fn files_in_stats(sandbox: &Sandbox) -> Vec<(String, u64, u64)> {
+    let stats = parse(&fs::read(sandbox.output("s")).unwrap());
+    let files = stats["files"].as_array().unwrap().iter();
+    let count = |file: &Value, name: &str| file[name].as_u64().unwrap();
+    files
+        .map(|file| {
+            let path = file["path"].as_str().unwrap().to_owned();
+            (path, count(file, "lines"), count(file, "written"))
+        })
+        .collect()
+}
+
 /// Counts the files below a directory.
 fn count(directory: &Path) -> usize {
     let entries = fs::read_dir(directory)
@@ -149,10 +178,12 @@ fn jobs_over(sides: Sides<'_>, keeps: &[&str], strategies: &[&str], limits: [&st
             job.0
         );
         sandbox
-            .run(&format!("{words} --out-dir ../out/d"))
+            .run(&format!("{words} --out-dir ../out/d --stats ../out/s"))
             .succeeds_silently();
-        let directory = sandbox.output("d");
-        check(&directory, sides, job.2, &kept(sides, job, keep), &words);
+        let (directory, texts) = (sandbox.output("d"), kept(sides, job, keep));
+        check(&directory, sides, job.2, &texts, &words);
+        let stats = parse(&fs::read(sandbox.output("s")).unwrap());
+        check_stats(&stats, sides, job.2, &texts, &words);
         fs::remove_dir_all(directory).unwrap();
     }
 }
@@ -231,6 +262,66 @@ fn f12_every_file_has_the_header_and_dropped_records_go_elsewhere() {
     dropped.sort_unstable();
     assert_eq!(dropped, ["a,1", "b,2", "k,v"]);
     assert_eq!(of("none"), ["k,v\n", "k,v\n", last]);
+}
+
+#[test]
+fn f12_the_statistics_count_the_records_of_each_file() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.input("s")).unwrap();
+    // Headers, a comment, blank lines, and a record without a key; records that go on in the next line.
+    let first = "n,v,k\n# none\n1,\"1\n1\",a\n\n2,x,b\n3,x,a\nnone\n";
+    sandbox.write("s/1.csv", first);
+    sandbox.write("s/2.csv", "n,v,k\n");
+    let more = Compression::Zstd.compress(b"n,v,k\n5,\"5\n\n5\",b\n6,x,b\n7,x,c\n");
+    sandbox.write("s/3.csv.zst", more.unwrap());
+    sandbox.write("s/4.csv", "n,v,k\n8,x,a\n");
+    sandbox.write("s/5.csv", "");
+    sandbox.write("t", "n,v,k\n9,x,a\n9,x,a\n");
+    let run = |words: &str| {
+        let other = if words.starts_with("union") {
+            ""
+        } else {
+            "--side t"
+        };
+        let skipping = format!("--csv -k k --comment # --bad-records skip --side s {other}");
+        let outputs = "--out-dir ../out/d --stats ../out/s";
+        let outcome = sandbox.run(&format!("{words} {skipping} {outputs}"));
+        outcome.succeeds();
+        fs::remove_dir_all(sandbox.output("d")).unwrap();
+        let files = files_in_stats(&sandbox).into_iter();
+        files.map(|file| (file.1, file.2)).collect::<Vec<_>>()
+    };
+    for strategy in ["partition", "sieve"] {
+        let run = |words: &str| run(&format!("{words} --strategy {strategy}"));
+        let lines = [3, 0, 3, 1, 0];
+        let with = |written: [u64; 5]| lines.into_iter().zip(written).collect::<Vec<_>>();
+        assert_eq!(run("union"), with([2, 0, 1, 0, 0]), "{strategy}");
+        assert_eq!(
+            run("union --keep last"),
+            with([0, 0, 2, 1, 0]),
+            "{strategy}"
+        );
+        assert_eq!(
+            run("union --keep max:n"),
+            with([0, 0, 2, 1, 0]),
+            "{strategy}"
+        );
+        assert_eq!(
+            run("union --keep none"),
+            with([0, 0, 1, 0, 0]),
+            "{strategy}"
+        );
+        let dropping = "union -D ../out/dropped";
+        assert_eq!(run(dropping), with([2, 0, 1, 0, 0]), "{strategy}");
+        // The second side is read, too, but none of its lines is written.
+        assert_eq!(run("diff"), with([1, 0, 3, 0, 0]), "{strategy}");
+        assert_eq!(run("intersect"), with([2, 0, 0, 1, 0]), "{strategy}");
+    }
+    sandbox
+        .run("union t -o ../out/r --stats ../out/s")
+        .succeeds();
+    let stats = parse(&fs::read(sandbox.output("s")).unwrap());
+    assert!(stats.get("files").is_none(), "{stats}");
 }
 
 #[test]
