@@ -29,6 +29,10 @@ pub struct Stats {
     /// of their lines; empty for any other result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileStats>,
+    /// The lines of the result that came most often, the largest group first, where occurrences were counted: up to
+    /// ten that came more than once. They are text of the inputs, so no report of the command has them but its page.
+    #[serde(skip)]
+    pub groups: Option<Vec<GroupStats>>,
     /// Memory of the process.
     pub memory: MemoryStats,
     /// Temporary disk.
@@ -95,6 +99,18 @@ pub struct FileStats {
     pub lines: u64,
     /// Those of them that were written.
     pub written: u64,
+}
+
+/// A line or key that came more than once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct GroupStats {
+    /// The times that it came, in all inputs together.
+    pub occurrences: u64,
+    /// The bytes of the line; of a record, of the one that was written.
+    pub bytes: u64,
+    /// The first 200 of them.
+    pub beginning: Vec<u8>,
 }
 
 /// Memory of the process.

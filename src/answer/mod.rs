@@ -32,6 +32,7 @@
 mod cell_bits;
 pub(crate) mod entry;
 mod files;
+mod groups;
 mod kept;
 mod line_numbers;
 mod merge;
@@ -48,6 +49,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use self::files::AnswerFiles;
+use self::groups::LargestGroups;
 pub(crate) use self::kept::KeptLines;
 pub(crate) use self::line_numbers::LineNumbers;
 pub(crate) use self::outbox::Outbox;
@@ -57,7 +59,7 @@ use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::output::{Sink, output_error};
 use crate::record::BYTE_ORDER_MARK;
-use crate::stats::{FileStats, OutputStats};
+use crate::stats::{FileStats, GroupStats, OutputStats};
 use crate::sys::sync::Mutex;
 
 /// Collects lines from several threads into one sink and counts them. Each thread has an [`Outbox`] for it.
@@ -76,6 +78,8 @@ pub(crate) struct Collector<'s> {
     line_numbers: Option<Arc<LineNumbers>>,
     /// Lines that outboxes have taken, whether they have reached the sink or wait to be put in order.
     found: AtomicU64,
+    /// The lines that came most often, of those that outboxes have flushed.
+    groups: Mutex<LargestGroups>,
 }
 
 /// The place of lines between an outbox and the sink.
@@ -115,6 +119,7 @@ impl<'s> Collector<'s> {
             row_number_end: None,
             line_numbers: None,
             found: AtomicU64::new(0),
+            groups: Mutex::default(),
         }
     }
 
@@ -141,6 +146,7 @@ impl<'s> Collector<'s> {
             is_divided: self.is_divided,
             line_numbers,
             found: AtomicU64::new(0),
+            groups: Mutex::default(),
         }
     }
 
@@ -179,6 +185,19 @@ impl<'s> Collector<'s> {
             .row_number_end
             .and_then(|end| memchr::memchr(end, record));
         end.map_or(record, |end| &record[..end])
+    }
+
+    /// Returns what people see of a record: not the number that it begins with.
+    fn part_shown<'l>(&self, record: &'l [u8]) -> &'l [u8] {
+        let end = self
+            .row_number_end
+            .and_then(|end| memchr::memchr(end, record));
+        end.map_or(record, |end| &record[end + 1..])
+    }
+
+    /// Takes the lines that came most often, of those that outboxes have noted and flushed since.
+    pub(crate) fn take_groups(&self) -> Vec<GroupStats> {
+        std::mem::take(&mut *self.groups.lock()).into_stats()
     }
 
     /// Returns true if the sink is told of the files that the lines come from.

@@ -6,6 +6,7 @@
 use std::sync::atomic::Ordering;
 
 use crate::answer::entry::Entry;
+use crate::answer::groups::LargestGroups;
 use crate::answer::rules::WorkBuffer;
 use crate::answer::{Collector, Holding};
 use crate::error::Result;
@@ -57,6 +58,8 @@ pub(crate) struct Outbox<'c, 's> {
     text: Vec<u8>,
     /// Lines taken since the last flush.
     found: u64,
+    /// The lines that came most often, of those noted since the last flush.
+    groups: LargestGroups,
 }
 
 impl<'c, 's> Outbox<'c, 's> {
@@ -69,6 +72,7 @@ impl<'c, 's> Outbox<'c, 's> {
             buffer: None,
             text: Vec::new(),
             found: 0,
+            groups: LargestGroups::default(),
         }
     }
 
@@ -141,6 +145,12 @@ impl<'c, 's> Outbox<'c, 's> {
         pushed
     }
 
+    /// Notes how often a line of the result came, in all inputs together.
+    pub(crate) fn note_group(&mut self, occurrences: u64, line: &[u8]) {
+        self.groups
+            .note(occurrences, self.collector.part_shown(line));
+    }
+
     /// Adds a label and its line. Passes the lines before it on when there is no room: then it waits for the
     /// collector's lock and for the sink.
     fn pass_on(&mut self, label: &[u8], line: &[u8]) -> Result<()> {
@@ -187,6 +197,8 @@ impl<'c, 's> Outbox<'c, 's> {
         }
         let found = std::mem::take(&mut self.found);
         self.collector.found.fetch_add(found, Ordering::Relaxed);
+        let groups = std::mem::take(&mut self.groups);
+        self.collector.groups.lock().add(groups);
         self.flush_lines()?;
         self.flush_duplicates()
     }

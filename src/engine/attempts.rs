@@ -417,6 +417,7 @@ impl<'a> Engine<'a> {
             output: self.out.written(),
             // When the inputs are free.
             files: self.out.file_stats(),
+            groups: record.groups,
             memory: run.memory_stats(),
             temp: run.temp_stats(),
             buckets: record.buckets,

@@ -31,7 +31,7 @@ use crate::record::{Columns, MOST_BUILT_BYTES};
 use crate::spill::block::Address;
 use crate::spill::pool::BlockPool;
 use crate::spill::reader::ReadRules;
-use crate::stats::{BucketStats, FilterStats, MemoryStats, PhaseStats, TempStats};
+use crate::stats::{BucketStats, FilterStats, GroupStats, MemoryStats, PhaseStats, TempStats};
 use crate::sys::machine;
 use crate::sys::threads::Workers;
 use crate::temp::disk::free_bytes;
@@ -77,6 +77,8 @@ pub(crate) struct Record {
     pub(crate) buckets: BucketStats,
     /// The filter that was asked first, if one was built or given.
     pub(crate) filter: Option<FilterStats>,
+    /// The lines of the answer that came most often, if occurrences were counted.
+    pub(crate) groups: Option<Vec<GroupStats>>,
     /// The step that the next phase is; `None` if no phases were announced.
     next_step: Option<usize>,
 }

@@ -80,6 +80,9 @@ pub(crate) fn execute(
     drop(tail);
     state.note_statistics(run, &out);
     drop(state);
+    if plan.sized.rule().counts_all() {
+        run.record().groups = Some(out.take_groups());
+    }
     if out.is_divided() {
         out.divide_by(AnswerFiles::of(inputs));
     }

@@ -2,8 +2,8 @@
 //!
 //! *Owns:* the target of the page and the recording of the run ([`recording`]); the page is made of a
 //! document of all figures ([`figures`]), tables of it ([`tables`]), pictures ([`charts`]), the parts
-//! that all commands have ([`sections`]) and those of each ([`selected`] with [`removed`], [`overlaps`], [`pairs`],
-//! [`comparison`]), in one frame ([`page`]).
+//! that all commands have ([`sections`]) and those of each ([`selected`] with [`removed`] and [`groups`],
+//! [`overlaps`], [`pairs`], [`comparison`]), in one frame ([`page`]).
 //!
 //! *Invariants:* the target is opened before the run and filled after it, so a failed run leaves no
 //! report; the page has all its figures as JSON, and its tables show nothing else; it loads nothing
@@ -13,6 +13,7 @@
 mod charts;
 mod comparison;
 mod figures;
+mod groups;
 mod overlaps;
 mod page;
 mod pairs;

@@ -12,6 +12,7 @@ use outset::stats::FileStats;
 use serde_json::json;
 
 use super::figures::{Figures, Unit, grouped};
+use super::groups;
 use super::page::{page as frame, section};
 use super::recording::Recorded;
 use super::removed::{self, Removed};
@@ -33,6 +34,7 @@ pub(super) fn page(
         "plan": serde_json::to_value(&recorded.plan)?,
         "recording": serde_json::to_value(recorded)?,
         "removed": serde_json::to_value(Removed::of(files))?,
+        "groups": groups::document(stats.groups.as_deref()),
     }));
     let lines = grouped(stats.output.lines as f64);
     let about = if stats.exact { "" } else { "About " };
@@ -46,6 +48,7 @@ pub(super) fn page(
     let sections = html! {
         (summary(&figures, &found))
         (removed::files(&figures))
+        (groups::groups(&figures))
         (course(&figures, stats, recorded))
         (sections::origin(&figures, "/stats"))
     };

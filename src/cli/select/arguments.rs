@@ -37,8 +37,9 @@ temporary directories. They never include a hash key. With --out-dir, `files` li
 many of them were `written`.";
 const PAGE: &str = "\
 The page shows the plan, a timeline of the phases, memory use against the limit, bucket sizes, and the data behind \
-each chart. With --out-dir, it also lists the files that lost the largest share of their lines. It loads nothing from \
-the network. It is written only if the run succeeds.";
+each chart. With --out-dir, it also lists the files that lost the largest share of their lines. Where occurrences are \
+counted (-D, --count, --min-count), it quotes the lines that came most often. It loads nothing from the network. It is \
+written only if the run succeeds.";
 
 /// Write the lines that are in every FILE, or in a given number of them.
 ///

@@ -26,6 +26,9 @@ pub(crate) fn write(
     if times == 0 {
         return Ok(());
     }
+    if rule.counts_all() {
+        out.note_group(found.tally, line);
+    }
     let (label, line) = rule.written(line, found);
     out.push_found(&Entry {
         times,
@@ -80,7 +83,12 @@ pub(crate) fn write_again(
     if times + duplicates == 0 {
         return Ok(());
     }
-    let (label, line) = rule.written(batch.lines[index as usize], found);
+    let line = batch.lines[index as usize];
+    // Once for each key.
+    if times > 0 && rule.picks_first() && rule.counts_all() {
+        out.note_group(found.tally, line);
+    }
+    let (label, line) = rule.written(line, found);
     out.push_found(&Entry {
         times,
         duplicates,

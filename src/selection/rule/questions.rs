@@ -130,6 +130,11 @@ impl Rule {
         self.selection.tells_places()
     }
 
+    /// Returns true if the tally of a line is the number of its occurrences in all sides together.
+    pub(crate) fn counts_all(&self) -> bool {
+        self.tally == Tally::Sum
+    }
+
     /// Returns true if what is written must be read once more, when it is known to be selected: a set does not have
     /// it.
     pub(crate) fn writes_again(&self) -> bool {

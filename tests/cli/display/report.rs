@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use data_gen::Compression;
 use scraper::{ElementRef, Html, Selector};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::data::{common, lines, megabytes};
 use crate::limits::memory::measured;
@@ -196,6 +196,82 @@ fn f12_the_page_of_a_directory_shows_the_files_with_the_largest_share_removed() 
         62
     );
     assert!(document["stats"].get("files").is_none() && !text.contains("s/60"));
+}
+
+#[test]
+fn f12_the_page_quotes_the_lines_that_came_most_often_where_they_are_counted() {
+    let sandbox = Sandbox::new();
+    // Of 20,000 lines some come up to 14 times, in both files; the one that comes most often is long, and no text.
+    let line = |number: u64| match number {
+        14 => [&b"\xff"[..], &b"<".repeat(300)].concat(),
+        _ => format!("{number}\tline").into_bytes(),
+    };
+    let lines = |file: u64| {
+        let more = (2..=14).flat_map(|number| vec![number; number as usize]);
+        let all = (15..20_000)
+            .chain(more)
+            .filter(|it| it % 2 == file || *it == 14);
+        all.flat_map(|number| [line(number), b"\n".to_vec()].concat())
+            .collect::<Vec<u8>>()
+    };
+    sandbox.write("a", lines(0));
+    sandbox.write("b", lines(1));
+    let long = format!("\u{fffd}{}…", "<".repeat(199));
+    for (words, most) in [
+        ("union a b -D ../out/x --strategy partition", 28),
+        ("union a b -D ../out/x --strategy memory -m 64M", 28),
+        ("union a b -D ../out/x --strategy sieve -m 16M", 28),
+        ("union a b --min-count 2 --out-dir ../out/d -m 16M", 28),
+        ("union a b --max-count 13 --count -m 24M", 13),
+        ("union a b --tsv -k 1 -D ../out/x --keep last", 28),
+    ] {
+        let out = if words.contains("--out-dir") {
+            ""
+        } else {
+            "-o ../out/o"
+        };
+        sandbox
+            .run(&format!("{words} {out} -q --report ../out/r.html"))
+            .succeeds();
+        let page = parsed(&sandbox.output("r.html"));
+        let document = document(&page);
+        compared_cells(&page, &document);
+        let groups = document["groups"].as_array().unwrap();
+        let expected = [28, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4];
+        let expected = expected.iter().filter(|&&it| it <= most).take(10);
+        let expected = expected.map(|&number| match number {
+            28 => json!({ "occurrences": 28, "bytes": 301, "beginning": long }),
+            _ => {
+                let line = format!("{number}\tline");
+                json!({ "occurrences": number, "bytes": line.len(), "beginning": line })
+            }
+        });
+        assert_eq!(*groups, expected.collect::<Vec<_>>(), "{words}");
+    }
+    for (words, says) in [
+        (
+            "union a b --out-dir ../out/e",
+            "with -D FILE they are on this page",
+        ),
+        (
+            "union a b --keep none -o ../out/o",
+            "No line of the result came more than once.",
+        ),
+    ] {
+        sandbox
+            .run(&format!("{words} -q --report ../out/r.html"))
+            .succeeds();
+        let text = parsed(&sandbox.output("r.html")).html();
+        assert!(
+            text.contains(says) && !text.contains("line</td>"),
+            "{words}"
+        );
+    }
+    sandbox
+        .run("diff a b -q -o ../out/o --report ../out/r.html")
+        .succeeds();
+    let text = parsed(&sandbox.output("r.html")).html();
+    assert!(!text.contains("most copies"));
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn check_files(stats: &Value, expected: &[(&str, usize, usize)]) {
 }
 
 #[test]
-fn f12_rows_are_counted_by_file() {
+fn f12_rows_are_counted_by_file_and_those_that_come_most_often_are_quoted() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.input("side")).unwrap();
     let url = |number: i64| (number % 5 > 0).then(|| format!("u{}", number % 30));
@@ -224,6 +224,15 @@ fn f12_rows_are_counted_by_file() {
         // A fifth of the rows has NULL in the key.
         check_files(&stats, &[("1", 40, written[0]), ("2", 72, written[1])]);
         fs::remove_dir_all(sandbox.output("clean")).unwrap();
+    }
+    let counting = "union --min-count 5 -k page.url --side side --out-dir ../out/clean";
+    sandbox
+        .run(&format!("{counting} --report ../out/r.html"))
+        .succeeds();
+    let page = fs::read_to_string(sandbox.output("r.html")).unwrap();
+    // Keys below 20 come five times, others four times. Of these the first in the order of bytes are quoted.
+    for key in ["u11", "u14", "u19"] {
+        assert!(page.contains(&format!(">{key}</td>")), "{key}");
     }
 }
 
