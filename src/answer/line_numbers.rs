@@ -1,27 +1,30 @@
 //! The numbers of lines in their files, for those who ask which lines were dropped, and for which.
 //!
-//! *Owns:* [`LineNumbers`]: the number of lines of each chunk, and the name of the place of a line. A thread that reads
-//! a chunk does not know how many lines come before it, because others read those at the same time. So a line is known
-//! by its number in its chunk until all inputs are read:
+//! *Owns:* [`LineNumbers`]: the number of lines of each piece of an input, and the name of the place of a line. Where
+//! an input is read in order, its reader counts the lines before each chunk of a piece. A file that is read by position
+//! has many readers: none knows how many lines come before its chunk. So each chunk is a piece of its own there, and a
+//! line is known by its number in its piece until all inputs are read:
 //!
 //! ```text
-//! ordinal   │ side, from 1: 16 │ position of its chunk in the side, plus the lines before it in the chunk: 48 │
+//! ordinal   │ side, from 1: 16 │ position of its piece in the side, plus the lines before it in the piece: 48 │
 //!
-//!  chunk at 0             chunk at 65,530         chunk at 131,000
+//!  piece at 0             piece at 65,530         piece at 131,000
 //!  aaa⏎bb⏎cccccc⏎ddd⏎     ee⏎ffff⏎                g⏎
 //!  0   1  2      3        65,530 65,531           131,000            its ordinal in the side
-//!  1   2  3      4        5  6                    7                  its number in the file, when all chunks are known
+//!  1   2  3      4        5  6                    7                  its number in the file, when all pieces are known
 //! ```
 //!
 //! A row of a Parquet file is known by its number at once: its ordinal is that of the file, plus this number.
 //!
-//! *Invariants:* ordinals have the order of the lines, as those have that are made of bytes: a chunk has no more lines
-//! than bytes. Each chunk is counted once, in the pass that spills its lines; other passes may cut chunks elsewhere.
-//! Nobody asks for a number before all chunks are counted.
+//! *Invariants:* ordinals have the order of the lines, as those have that are made of bytes: a piece has no more lines
+//! than bytes. Lines are counted in the pass that spills them; other passes may cut chunks elsewhere. Nobody asks for a
+//! number before all are counted.
 //!
-//! *Cost:* 24 bytes for each chunk, counting its line ends, and a binary search for each place that is told.
+//! *Cost:* 64 bytes for each piece, counting line ends, and a binary search for each place that is told.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -31,21 +34,24 @@ use crate::answer::rules::LINE_NUMBERS;
 use crate::error::Result;
 use crate::input::Input;
 use crate::memory::budget::MemoryBudget;
-use crate::selection::{NUMBERED_CHUNK_BYTES, side_and_offset};
+use crate::selection::{NUMBERED_PIECE_BYTES, side_and_offset};
 use crate::sys::sync::Mutex;
 
-/// The lines of a chunk.
+/// The lines of a piece.
 #[derive(Debug, Clone, Copy)]
-struct ChunkLines {
+pub(crate) struct PieceLines {
     /// The ordinal of its first line.
-    ordinal: u64,
+    pub(crate) ordinal: u64,
     /// The number of its lines; of all lines before them in the file, once all are counted.
-    lines: u64,
+    pub(crate) lines: u64,
     /// The file that it is of.
-    part: u32,
+    pub(crate) part: u32,
+    /// The lines of its file that were read before its first chunk: a header.
+    pub(crate) taken: u32,
 }
 
-const _: () = assert!(size_of::<ChunkLines>() as u64 == NUMBERED_CHUNK_BYTES);
+// A map has gaps, and is copied once.
+const _: () = assert!(size_of::<PieceLines>() as u64 * 8 / 3 <= NUMBERED_PIECE_BYTES);
 
 /// The files of a side.
 #[derive(Debug, Default)]
@@ -54,8 +60,6 @@ struct SideFiles {
     names: Arc<Vec<PathBuf>>,
     /// The ordinals of the files, if they are Parquet files.
     tables: Vec<u64>,
-    /// Lines of a stream that were read as its header.
-    taken_lines: u64,
 }
 
 /// The place of a line, or of a row.
@@ -91,24 +95,23 @@ pub(crate) struct LineNumbers {
     sides: Vec<SideFiles>,
     /// The bits that are turned over in ordinals.
     mask: u64,
-    /// The chunks as they come.
-    counted: Mutex<Vec<ChunkLines>>,
-    /// All of them in their order, once the first number is asked for.
-    sorted: OnceLock<Vec<ChunkLines>>,
+    /// The pieces by their ordinals.
+    counted: Mutex<BTreeMap<u64, PieceLines>>,
+    /// All of them, once the first number is asked for.
+    sorted: OnceLock<Vec<PieceLines>>,
     budget: MemoryBudget,
 }
 
 impl LineNumbers {
-    /// Returns the memory for the last chunks of each file of `inputs`, in bytes.
+    /// Returns the memory for the last pieces of each file of `inputs`, in bytes.
     pub(crate) fn bytes_of_files(inputs: &[Input]) -> u64 {
-        let files = |input: &Input| input.parts().map_or(1, |parts| parts.all().len()) as u64;
-        inputs.iter().map(files).sum::<u64>() * 2 * NUMBERED_CHUNK_BYTES
+        let files = inputs.iter().map(Input::part_count).sum::<usize>() as u64;
+        files * 2 * NUMBERED_PIECE_BYTES
     }
 
-    /// Makes room in `bytes`, and in [`LineNumbers::bytes_of_files`], for the chunks of those `inputs` that have
+    /// Makes room in `bytes`, and in [`LineNumbers::bytes_of_files`], for the pieces of those `inputs` that have
     /// ordinals, which have the bits of `mask` turned over.
     pub(crate) fn new(inputs: &[Input], mask: u64, bytes: u64) -> Self {
-        let bytes = bytes + Self::bytes_of_files(inputs);
         let mut sides = Vec::new();
         for input in inputs {
             let Some(ordinal) = input.first_ordinal() else {
@@ -124,34 +127,36 @@ impl LineNumbers {
                 tables: tables.map_or_else(Vec::new, |parts| {
                     parts.starts().map(|start| ordinal + start).collect()
                 }),
-                taken_lines: input.keying().map_or(0, |keying| keying.taken().lines),
             };
         }
         Self {
             sides,
             mask,
-            // Pages become resident when they are written to.
-            counted: Mutex::new(Vec::with_capacity((bytes / NUMBERED_CHUNK_BYTES) as usize)),
+            counted: Mutex::default(),
             sorted: OnceLock::new(),
-            budget: MemoryBudget::new(bytes, 0),
+            budget: MemoryBudget::new(bytes + Self::bytes_of_files(inputs), 0),
         }
     }
 
-    /// Counts the `lines` lines of a chunk of file number `part`, of which the first has this ordinal.
+    /// Counts the lines of a piece, or of more of one than before.
     ///
     /// # Errors
-    /// [`crate::Error::Memory`] where there is no room for more chunks.
-    pub(crate) fn count(&self, ordinal: u64, lines: u64, part: usize) -> Result<()> {
+    /// [`crate::Error::Memory`] where there is no room for more pieces.
+    pub(crate) fn count(&self, piece: PieceLines) -> Result<()> {
         let mut counted = self.counted.lock();
-        if counted.len() == counted.capacity() {
-            return Err(self.budget.refusal(LINE_NUMBERS, NUMBERED_CHUNK_BYTES));
+        match counted.entry(piece.ordinal) {
+            Entry::Occupied(mut known) => {
+                let lines = &mut known.get_mut().lines;
+                *lines = piece.lines.max(*lines);
+            }
+            Entry::Vacant(new) => {
+                new.insert(piece);
+            }
         }
-        let part = part as u32;
-        counted.push(ChunkLines {
-            ordinal,
-            lines,
-            part,
-        });
+        let bytes = counted.len() as u64 * NUMBERED_PIECE_BYTES;
+        if bytes > self.budget.limit_bytes() {
+            return Err(self.budget.refusal(LINE_NUMBERS, bytes));
+        }
         Ok(())
     }
 
@@ -189,30 +194,27 @@ impl LineNumbers {
 
     /// Returns the number of the line at `ordinal`, and of the file that it is in.
     fn line(&self, ordinal: u64) -> (usize, Number) {
-        let chunks = self.sorted.get_or_init(|| self.sorted());
-        let behind = chunks.partition_point(|chunk| chunk.ordinal <= ordinal);
-        let chunk = behind.checked_sub(1).and_then(|at| chunks.get(at));
-        chunk.map_or((0, Number::Line(0)), |chunk| {
-            let in_chunk = ordinal - chunk.ordinal;
-            (
-                chunk.part as usize,
-                Number::Line(chunk.lines + in_chunk + 1),
-            )
+        let pieces = self.sorted.get_or_init(|| self.sorted());
+        let behind = pieces.partition_point(|piece| piece.ordinal <= ordinal);
+        let piece = behind.checked_sub(1).and_then(|at| pieces.get(at));
+        piece.map_or((0, Number::Line(0)), |piece| {
+            let before = piece.lines + (ordinal - piece.ordinal);
+            (piece.part as usize, Number::Line(before + 1))
         })
     }
 
-    /// Takes the chunks in their order, each with the number of lines before it in its file.
-    fn sorted(&self) -> Vec<ChunkLines> {
-        let mut chunks = std::mem::take(&mut *self.counted.lock());
-        chunks.sort_unstable_by_key(|chunk| chunk.ordinal);
+    /// Takes the pieces, each with the number of lines before it in its file.
+    fn sorted(&self) -> Vec<PieceLines> {
+        let counted = std::mem::take(&mut *self.counted.lock());
+        let mut pieces: Vec<PieceLines> = counted.into_values().collect();
         let (mut file, mut before) = (None, 0);
-        for chunk in &mut chunks {
-            let (side, _) = side_and_offset(chunk.ordinal);
-            if file.replace((side, chunk.part)) != Some((side, chunk.part)) {
-                before = self.sides.get(side).map_or(0, |side| side.taken_lines);
+        for piece in &mut pieces {
+            let (side, _) = side_and_offset(piece.ordinal);
+            if file.replace((side, piece.part)) != Some((side, piece.part)) {
+                before = piece.taken.into();
             }
-            before += std::mem::replace(&mut chunk.lines, before);
+            before += std::mem::replace(&mut piece.lines, before);
         }
-        chunks
+        pieces
     }
 }

@@ -51,7 +51,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) use self::files::AnswerFiles;
 use self::groups::LargestGroups;
 pub(crate) use self::kept::KeptLines;
-pub(crate) use self::line_numbers::LineNumbers;
+pub(crate) use self::line_numbers::{LineNumbers, PieceLines};
 pub(crate) use self::outbox::Outbox;
 pub(crate) use self::rules::{KEPT_LINES, SorterRules};
 pub(crate) use self::sorter::Sorter;

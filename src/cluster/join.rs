@@ -113,6 +113,12 @@ fn check(request: &JoinRequest, shards: &Shards) -> Result<()> {
             "leave it out",
         );
     }
+    if request.selection.tells_places() {
+        return refuse(
+            "`with_duplicate_places`: the lines of a bucket have no places",
+            "leave it out",
+        );
+    }
     match shards {
         Shards::Files(paths) if paths.is_empty() || request.bucket.is_none() => refuse(
             "join: reads one bucket of shard files at a time",

@@ -68,7 +68,7 @@ impl<'a> Engine<'a> {
             self.check_division(&inputs, job.sides.len())?;
         }
         self.check_row_numbers(&inputs)?;
-        self.check_places(&inputs)?;
+        job.strategy = self.strategy_for_places(&inputs, job.strategy)?;
         let mut spool_phases = Vec::new();
         let is_unknown =
             self.filters.stored.is_none() && inputs.iter().all(|input| !input.is_file());
@@ -228,13 +228,18 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Checks that rows whose places are told have numbers.
+    /// Checks that rows whose places are told have numbers, and returns the strategy: `asked`, or one that does not
+    /// copy the outputs of several commands into one file, where their lines have other numbers.
     ///
     /// # Errors
     /// [`Error::Usage`].
-    fn check_places(&self, inputs: &[Input]) -> Result<()> {
+    fn strategy_for_places(
+        &self,
+        inputs: &[Input],
+        asked: Option<Strategy>,
+    ) -> Result<Option<Strategy>> {
         if !self.selection.tells_places() {
-            return Ok(());
+            return Ok(asked);
         }
         let lacks_numbers =
             |input: &&Input| !(self.options.numbers_rows() && input.sides().contains(&1));
@@ -242,15 +247,25 @@ impl<'a> Engine<'a> {
             let parts = input.parts();
             parts.is_some_and(|parts| parts.tables().next().is_some())
         };
-        match inputs.iter().filter(is_table).find(lacks_numbers) {
-            None => Ok(()),
-            Some(input) => Err(Error::usage(
+        if let Some(input) = inputs.iter().filter(is_table).find(lacks_numbers) {
+            return Err(Error::usage(
                 format!(
                     "{}: `with_duplicate_places` tells the rows of Parquet files by their numbers",
                     input.name().display()
                 ),
-                "give all files to one side, and add `row_numbers`",
+                "give all files to one side with `divides_by_file`, or one file with `row_numbers`",
+            ));
+        }
+        match inputs.iter().find(|input| input.is_joined()) {
+            Some(input) if asked == Some(Strategy::Sieve) => Err(Error::usage(
+                format!(
+                    "{}: `with_duplicate_places` cannot number the lines of several outputs that sieve would copy",
+                    input.name().display()
+                ),
+                "choose partition, or give each output as a side of its own",
             )),
+            Some(_) => Ok(asked.or(Some(Strategy::Partition))),
+            None => Ok(asked),
         }
     }
 
@@ -275,8 +290,13 @@ impl<'a> Engine<'a> {
         spool_pipes(run, inputs, twice.map(|(number, _)| number))?;
         let rule = plan.sized.rule();
         for input in inputs.iter_mut() {
-            let mut numbers = input.sides().iter().copied();
-            let first = numbers.find(|&number| rule.keeps_ordinals_of(number));
+            let numbers = input.sides().iter().copied();
+            let mut numbers = numbers.filter(|&number| rule.keeps_ordinals_of(number));
+            // Its lines come where the first of its sides is, or where the last is, if the last copy stays.
+            let first = match rule.ordinal_mask() {
+                0 => numbers.next(),
+                _ => numbers.next_back(),
+            };
             input.set_first_ordinal(first.map(first_ordinal), rule.ordinal_mask());
             let mut numbers = input.sides().iter();
             if numbers.any(|&number| rule.keeps_records_of(number)) {

@@ -149,7 +149,7 @@ fn last_ranked(sides: usize, selection: Selection, options: &Options) -> Result<
         return refuse("nothing is chosen by this number", "add `keeping_ranked`");
     }
     let rule = Rule::new(selection, sides)?;
-    if rule.picks_first() {
+    if rule.picks_first() && selection.records {
         return Ok(if rule.keeps_records_of(2) {
             u32::MAX
         } else {

@@ -29,6 +29,8 @@ pub(crate) struct Commands {
     interrupt: Interrupt,
     /// The first command, if it runs already and its header was read.
     started: Mutex<Option<Output>>,
+    /// The lines of the front of each output that was read so far.
+    front_lines: Mutex<Vec<u64>>,
     /// The rules for what comes before the records of each output, and the header of the first; `None` if nothing does.
     front: Option<(FrontRules, Option<Vec<u8>>)>,
 }
@@ -40,8 +42,22 @@ impl Commands {
             producer,
             interrupt: interrupt.clone(),
             started: Mutex::new(None),
+            front_lines: Mutex::default(),
             front: None,
         }
+    }
+
+    /// Notes the lines before the records of an output.
+    fn note_front(&self, number: usize, lines: u64) {
+        let mut noted = self.front_lines.lock();
+        let count = noted.len().max(number + 1);
+        noted.resize(count, 0);
+        noted[number] = lines;
+    }
+
+    /// Counts the lines before the records of an output, once these are read.
+    pub(super) fn front_lines(&self, number: usize) -> u64 {
+        self.front_lines.lock().get(number).copied().unwrap_or(0)
     }
 
     /// Returns the name of each, in the order of reading.
@@ -56,6 +72,7 @@ impl Commands {
     pub(super) fn read_front(&mut self, rules: FrontRules, opening: Opening<'_>) -> Result<Front> {
         let output = self.producer.start(0, &self.interrupt)?;
         let front = header(&output, self.name(0), rules, &|| opening.interrupt.check())?;
+        self.note_front(0, front.lines);
         let first = front.header.as_ref().map(|header| header.record.clone());
         self.front = Some((rules, first));
         *self.started.lock() = Some(output);
@@ -70,6 +87,7 @@ impl Commands {
         );
         if let Some((rules, first)) = &self.front {
             let front = header(&output, name, *rules, stop)?;
+            self.note_front(number, front.lines);
             if let Some(header) = front.header
                 && first.as_ref().is_some_and(|first| *first != header.record)
             {

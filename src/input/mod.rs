@@ -188,6 +188,23 @@ impl Input {
         }
     }
 
+    /// Counts the lines of one of its files that were read as its header, before its first chunk: only of streams.
+    pub(crate) fn taken_lines(&self, part: usize) -> u64 {
+        match self.access.commands() {
+            Some(commands) => commands.front_lines(part),
+            None => self.keying().map_or(0, |keying| keying.taken().lines),
+        }
+    }
+
+    /// Counts its files, or the outputs of its commands.
+    pub(crate) fn part_count(&self) -> usize {
+        match (self.parts(), self.access.commands()) {
+            (Some(parts), _) => parts.all().len(),
+            (None, Some(commands)) => commands.count(),
+            (None, None) => 1,
+        }
+    }
+
     /// Returns its index in the caller's order, repeats of a file not counted.
     pub(crate) fn number(&self) -> usize {
         self.identity.number

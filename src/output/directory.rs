@@ -74,6 +74,8 @@ pub struct OutputDirectory {
     header: Option<Vec<u8>>,
     /// The file that lines go to.
     open: Option<OpenFile>,
+    /// The name of the file that was opened last, for messages.
+    last: Option<PathBuf>,
     interrupt: Interrupt,
     place: Place,
 }
@@ -89,7 +91,6 @@ enum Place {
 
 /// A file that is written.
 struct OpenFile {
-    name: PathBuf,
     writer: OutputWriter,
     /// The command that takes it, if one does. Dropped after the writer, it is stopped.
     taken_by: Option<OutputFile>,
@@ -172,6 +173,7 @@ impl OutputDirectory {
             terminator: b'\n',
             header: None,
             open: None,
+            last: None,
             interrupt: interrupt.clone(),
             place,
         }
@@ -230,7 +232,6 @@ impl OutputDirectory {
         let Some(OpenFile {
             mut writer,
             taken_by,
-            ..
         }) = self.open.take()
         else {
             return Ok(());
@@ -241,10 +242,10 @@ impl OutputDirectory {
     }
 
     /// Opens the file with this name.
-    fn open(&self, name: PathBuf) -> io::Result<OpenFile> {
+    fn open(&self, name: &Path) -> io::Result<OpenFile> {
         let (writer, taken_by) = match &self.place {
             Place::Hidden(temporary, _) => {
-                let inside = temporary.path().join(&name);
+                let inside = temporary.path().join(name);
                 let file = self.interrupt.unless_stopped(|| {
                     std::fs::create_dir_all(directory_of(&inside))?;
                     File::create_new(&inside)
@@ -252,20 +253,16 @@ impl OutputDirectory {
                 (OutputWriter::direct(file)?, None)
             }
             Place::Commands(consumer) => {
-                let consumer = consumer.called(self.path.join(&name));
+                let consumer = consumer.called(self.path.join(name));
                 let command = OutputFile::consumed(&consumer, &self.interrupt).map_err(as_io)?;
                 (command.writer().map_err(as_io)?, Some(command))
             }
         };
-        let writer = match (self.compressing)(&name) {
+        let writer = match (self.compressing)(name) {
             Some(plan) => writer.compressing(plan),
             None => writer,
         };
-        Ok(OpenFile {
-            name,
-            writer,
-            taken_by,
-        })
+        Ok(OpenFile { writer, taken_by })
     }
 
     /// Returns the writer of the file that is open.
@@ -295,7 +292,8 @@ impl Sink for OutputDirectory {
     fn file(&mut self, path: &Path) -> io::Result<()> {
         self.close()?;
         let name = self.name_of(path);
-        self.open = Some(self.open(name)?);
+        self.last = Some(name.clone());
+        self.open = Some(self.open(&name)?);
         match self.header.take() {
             Some(header) => {
                 self.line(&header)?;
@@ -315,8 +313,8 @@ impl Sink for OutputDirectory {
     }
 
     fn target(&self) -> String {
-        let path = match &self.open {
-            Some(file) => self.path.join(&file.name),
+        let path = match &self.last {
+            Some(name) => self.path.join(name),
             None => self.path.clone(),
         };
         path.display().to_string()

@@ -214,6 +214,11 @@ impl<W: Write + Send> Sink for WriteSink<W> {
 
 /// Makes the error of a result that cannot be written to `target`: what could not be done, why, and what to do.
 pub(crate) fn output_error(target: &str, what: &'static str, source: io::Error) -> Error {
+    // A command was waited for, and the run was stopped.
+    if matches!(source.get_ref(), Some(cause) if matches!(cause.downcast_ref(), Some(Error::Interrupted)))
+    {
+        return Error::Interrupted;
+    }
     let is_of_command = matches!(source.get_ref(), Some(cause) if cause.is::<CommandFailure>());
     let advice = match source.kind() {
         io::ErrorKind::NotFound if is_of_command => {

@@ -95,6 +95,7 @@ fn scan_in<W: Worker>(
         format: run.options.line_format(),
         chunk_bytes: input.chunk_bytes(layout.scan.chunk_bytes),
         long_lines: &long_lines,
+        counts_lines: run.line_numbers.is_some() && W::KEEPS_ORDINALS,
     };
     let failure = located.first();
     // A silent pipe must not keep a run from ending: reading asks this while it waits.

@@ -7,8 +7,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::answer::{KeptLines, LineNumbers};
-use crate::batch::{Batch, Keyed, Ordinals, Scratch, for_each_batch};
+use crate::batch::{Batch, Keyed, Scratch, for_each_batch};
 use crate::error::{Error, Result};
 use crate::input::keying::{Keying, Taken};
 use crate::input::parts::Parts;
@@ -20,9 +19,7 @@ use crate::reading::failure::LocatedFailure;
 use crate::reading::long_lines::LongLines;
 use crate::record::Bad;
 use crate::run::{Phase, Run};
-use crate::selection::{CELL_BYTES, MOST_ORDERED_BYTES};
 use crate::set::ipv4;
-use crate::size::display_bytes;
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
 
@@ -203,104 +200,6 @@ impl<'a> ScanState<'a> {
         Ok(buffer)
     }
 
-    /// Returns the source of the ordinals of a chunk's lines, if the order of the input is kept.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for an input that is too long for that.
-    fn ordinals_in<W: Worker>(&self, chunk: &Chunk, front: usize) -> Result<Ordinals> {
-        let Some(first) = self.input.first_ordinal() else {
-            return Ok(Ordinals::None);
-        };
-        let bytes = chunk.bytes();
-        if !chunk.has_positions() {
-            return Err(self.without_positions(chunk));
-        }
-        if let Some(numbers) = self.run.line_numbers.as_ref().filter(|_| W::KEEPS_ORDINALS) {
-            return self.numbers_in(numbers, first, chunk, front);
-        }
-        let kept = self.run.kept.as_ref().filter(|kept| kept.numbers_lines());
-        let (Some(kept), Some(parts)) = (kept, self.input.parts()) else {
-            return Ok(Ordinals::ByAddress {
-                address: bytes.as_ptr() as usize,
-                ordinal: first + chunk.position(),
-                mask: self.input.ordinal_mask(),
-            });
-        };
-        let in_file = chunk.offset - parts.range(chunk.part).start;
-        let ordinal = first + chunk.position() - in_file;
-        if chunk.is_pooled {
-            make_room(
-                kept,
-                ordinal,
-                in_file,
-                bytes,
-                self.run.options.format.terminator,
-            )?;
-        }
-        Ok(Ordinals::ByCell {
-            address: (bytes.as_ptr() as usize).wrapping_sub(in_file as usize),
-            ordinal,
-            cell: u64::MAX,
-            next: 0,
-            mask: self.input.ordinal_mask(),
-        })
-    }
-
-    /// Returns the source of the ordinals by which the lines of a chunk are numbered, and counts them. The ordinals of
-    /// its input begin with `first`, and its records at `front`.
-    ///
-    /// # Errors
-    /// [`Error::Memory`] where the plan had too little room for its chunks.
-    fn numbers_in(
-        &self,
-        numbers: &LineNumbers,
-        first: u64,
-        chunk: &Chunk,
-        front: usize,
-    ) -> Result<Ordinals> {
-        let mask = self.input.ordinal_mask();
-        let is_table = |parts: &&Parts| parts.all()[chunk.part].format.table().is_some();
-        if let Some(parts) = self.input.parts().filter(is_table) {
-            let ordinal = first + parts.positions(chunk.part, 0, None).start;
-            return Ok(Ordinals::ByRow { ordinal, mask });
-        }
-        let (bytes, terminator) = (chunk.bytes(), self.run.options.format.terminator);
-        let count = |bytes: &[u8]| memchr::memchr_iter(terminator, bytes).count() as u64;
-        let ordinal = first + chunk.position();
-        let before = count(&bytes[..front]);
-        let unended = u64::from(bytes.last() != Some(&terminator));
-        let lines = before + count(&bytes[front..]) + unended;
-        numbers.count(ordinal, lines, chunk.part)?;
-        let quoted = self.run.options.line_format().quoted;
-        Ok(Ordinals::ByNumber {
-            next: ordinal + before,
-            terminator: quoted.map(|_| terminator),
-            mask,
-        })
-    }
-
-    /// Makes the error for a chunk whose bytes have no positions.
-    #[cold]
-    fn without_positions(&self, chunk: &Chunk) -> Error {
-        let mut most = MOST_ORDERED_BYTES;
-        if let Some(parts) = self.input.parts() {
-            // A file that grew is the better reason.
-            if let Err(changed) = parts.open(chunk.part) {
-                return changed;
-            }
-            let positions = parts.positions(chunk.part, 0, None);
-            most = positions.end - positions.start;
-        }
-        Error::usage(
-            format!(
-                "{}: has more than {}, which is too much where the order of lines matters",
-                self.input.part_name(chunk.part).display(),
-                display_bytes(most)
-            ),
-            "decompress it first, or give it as a side of its own",
-        )
-    }
-
     /// Fails on the first line of the batch that is no IPv4 address. Workers may take it for granted after this. Where
     /// the line is, is looked up in the end.
     fn check_addresses(&self, batch: Batch<'_>, chunk: &Chunk) -> Result<()> {
@@ -450,30 +349,6 @@ impl<'a> ScanState<'a> {
         self.phase.advance(bytes.len() as u64, count);
         Ok(())
     }
-}
-
-/// Makes room for each line that begins in `bytes`, which are whole lines and begin at `in_file` of the file whose
-/// first cell is at `ordinal`.
-fn make_room(
-    kept: &KeptLines,
-    ordinal: u64,
-    in_file: u64,
-    bytes: &[u8],
-    terminator: u8,
-) -> Result<()> {
-    let end = in_file + bytes.len() as u64;
-    let first = in_file / CELL_BYTES;
-    (first..end.div_ceil(CELL_BYTES)).try_for_each(|cell| {
-        // A line begins where the byte before is a terminator, and at the start.
-        let before = |at: u64| (at.min(end - 1) - in_file) as usize;
-        let from = before((cell * CELL_BYTES).max(in_file + 1) - 1);
-        let to = before((cell + 1) * CELL_BYTES - 1);
-        let starts = memchr::memchr_iter(terminator, &bytes[from..to]).count() as u64;
-        kept.make_room(
-            ordinal + cell * CELL_BYTES,
-            starts + u64::from(cell == first),
-        )
-    })
 }
 
 /// Returns true if a key is an IPv4 address.

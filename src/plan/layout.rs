@@ -30,7 +30,7 @@ use crate::plan::assumptions::DEFAULT_BUCKETS;
 use crate::plan::decoding::DecodingPlan;
 use crate::plan::job::{DataSize, read_extents};
 use crate::plan::shares::{MOST_EIGHTHS, ORDER_SHARE, long_room};
-use crate::selection::{NUMBERED_CHUNK_BYTES, Order};
+use crate::selection::{NUMBERED_PIECE_BYTES, Order};
 use crate::spill::pool::in_flight;
 
 /// The largest chunk and the largest block, in bytes: larger ones are no faster on disks.
@@ -45,8 +45,8 @@ const SMALLEST_CHUNK: u64 = 64 << 10;
 pub(crate) const SMALLEST_BLOCK: u64 = 16 << 10;
 /// The largest chunk that is expected where lines are numbered, in bytes: that of records whose keys are copied.
 const LARGEST_NUMBERED: u64 = 256 << 10;
-/// Chunks that are numbered for certain, however small the inputs seem to be.
-const SPARE_CHUNKS: u64 = 4 << 10;
+/// Pieces whose lines are numbered for certain, however small the inputs seem to be.
+const SPARE_PIECES: u64 = 1 << 10;
 /// The most bytes that put the answer in order: longer runs do not make a merge faster.
 const MOST_ORDER_BYTES: u64 = 1 << 30;
 /// The least memory that keeps the first lines of the answer for one thread, in bytes: to cut fewer lines often would
@@ -196,16 +196,13 @@ impl Layout {
         let decoding = DecodingPlan::of(job);
         let base_bytes = job.base_bytes + order_bytes + decoding.all_bytes();
         let usable_bytes = job.memory_bytes.saturating_sub(base_bytes);
+        let line_numbers_bytes = line_numbers_bytes(job, |bytes| {
+            let usable = usable_bytes.saturating_sub(bytes);
+            ScanLayout::new(job, usable, &decoding, plans_once).chunk_bytes
+        });
+        let base_bytes = base_bytes + line_numbers_bytes;
+        let usable_bytes = job.memory_bytes.saturating_sub(base_bytes);
         let scan = ScanLayout::new(job, usable_bytes, &decoding, plans_once);
-        let line_numbers_bytes = line_numbers_bytes(job, scan.chunk_bytes);
-        let (base_bytes, usable_bytes, scan) = match line_numbers_bytes {
-            0 => (base_bytes, usable_bytes, scan),
-            more => {
-                let usable = usable_bytes.saturating_sub(more);
-                let scan = ScanLayout::new(job, usable, &decoding, plans_once);
-                (base_bytes + more, usable, scan)
-            }
-        };
         Self {
             memory_bytes: job.memory_bytes,
             base_bytes,
@@ -355,17 +352,23 @@ pub(super) fn order_bytes(job: &Job) -> u64 {
     }
 }
 
-/// Returns the memory that numbers the lines of chunks of about `chunk_bytes`, in bytes, if anybody is told which are
-/// dropped. The memory itself may halve the chunks, and those of records are smaller where their keys are copied; a
-/// chunk is half empty where lines are long; and there may be twice as many bytes as samples show.
-fn line_numbers_bytes(job: &Job, chunk_bytes: u64) -> u64 {
+/// Returns the memory that numbers lines, in bytes, if anybody is told which are dropped. `chunk_bytes` says how large
+/// chunks are beside that memory. A range of a file gives a chunk, and another one for a long line at its end.
+fn line_numbers_bytes(job: &Job, chunk_bytes: impl Fn(u64) -> u64) -> u64 {
     if !job.selection.tells_places() {
         return 0;
     }
-    let read = DataSize::sum(&read_extents(job));
-    let chunk_bytes = (chunk_bytes / 2).clamp(SMALLEST_CHUNK, LARGEST_NUMBERED);
-    let chunks = (read.bytes / chunk_bytes).saturating_mul(4) + SPARE_CHUNKS;
-    round_up(chunks.saturating_mul(NUMBERED_CHUNK_BYTES), PAGE)
+    let read = DataSize::sum(&read_extents(job)).bytes;
+    let needed = |chunk_bytes: u64| {
+        let pieces = 2 * (read / chunk_bytes) + SPARE_PIECES;
+        round_up(pieces.saturating_mul(NUMBERED_PIECE_BYTES), PAGE)
+    };
+    // Chunks become smaller, and more, the more memory this takes.
+    let mut bytes = needed(LARGEST_NUMBERED);
+    while bytes < needed(chunk_bytes(bytes).min(LARGEST_NUMBERED)) {
+        bytes = needed(chunk_bytes(bytes).min(LARGEST_NUMBERED));
+    }
+    bytes
 }
 
 /// Returns the memory that keeps the first `lines` lines of the answer, in bytes: three times what lines as long as

@@ -32,6 +32,8 @@ pub(crate) struct Chunk {
     pub(crate) part: usize,
     /// The positions in the side that there are for its piece.
     pub(super) positions: Range<u64>,
+    /// The lines before it in its piece, where these are counted: only of what is read in order.
+    pub(super) lines_before: Option<u64>,
     /// The start of the piece in its file, as [`crate::input::pieces`] says; 0 where the file is read from its start.
     pub(super) piece_start: u64,
     /// The start of the first line in that piece, or else in the file or stream, in bytes.
@@ -63,6 +65,11 @@ impl Chunk {
     /// lines; each byte has one.
     pub(crate) fn position(&self) -> u64 {
         self.positions.start.saturating_add(self.offset)
+    }
+
+    /// Returns the position of its piece, and the lines before it there, where these are counted.
+    pub(crate) fn lines_before(&self) -> Option<(u64, u64)> {
+        self.lines_before.map(|lines| (self.positions.start, lines))
     }
 
     /// Returns true if there are positions for all of its bytes: what is decoded may have more than anybody thought.
@@ -138,6 +145,8 @@ pub(crate) struct ChunkRules<'a> {
     pub(crate) chunk_bytes: u64,
     /// Grants the memory for lines that do not fit a pooled buffer.
     pub(crate) long_lines: &'a LongLines<'a>,
+    /// True if the lines of what is read in order are counted.
+    pub(crate) counts_lines: bool,
 }
 
 impl ChunkRules<'_> {

@@ -267,6 +267,7 @@ mod tests {
                 format: LineFormat::default(),
                 chunk_bytes: 4096,
                 long_lines: &long_lines,
+                counts_lines: false,
             },
             budget: &budget,
             decoding: &decoding,

@@ -96,6 +96,7 @@ impl RangeReader<'_> {
             end,
             part: self.part,
             positions: self.parts.positions(self.part, 0, None),
+            lines_before: None,
             piece_start: 0,
             offset,
             is_pooled,

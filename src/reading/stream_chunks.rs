@@ -34,6 +34,10 @@ use crate::temp::space::TempSpace;
 const CARRY: &str = "an unfinished line";
 
 /// The result of reading into a buffer.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one at a time in each thread"
+)]
 pub(crate) enum Next {
     /// It was read into.
     Cut(Cut),
@@ -55,6 +59,8 @@ pub(crate) struct StreamChunks<'a> {
     carried: usize,
     /// The start of the next chunk in the stream or piece, in bytes.
     offset: u64,
+    /// The lines before the next chunk in the stream or piece, if they are counted.
+    lines: Option<u64>,
     /// True if the stream or piece has no more bytes. The carry may still have some.
     is_ended: bool,
     /// The search for the last line end of the present buffer.
@@ -83,6 +89,7 @@ impl<'a> StreamChunks<'a> {
             carry,
             carried: 0,
             offset: 0,
+            lines: rules.counts_lines.then_some(0),
             is_ended: false,
             search: LastEnd::new(0),
         })
@@ -103,6 +110,7 @@ impl<'a> StreamChunks<'a> {
                 return Ok(Next::Ended(buffer));
             }
             (self.offset, self.is_ended) = (0, false);
+            self.lines = self.lines.map(|_| 0);
             filled = self.fill(&mut buffer[..capacity], 0)?;
         }
         if let Some(end) = self.cut(&buffer[..filled], 0) {
@@ -244,6 +252,11 @@ impl<'a> StreamChunks<'a> {
     fn chunk(&mut self, buffer: Buffer, end: usize, is_pooled: bool) -> Chunk {
         let offset = self.offset;
         self.offset += end as u64;
+        let lines_before = self.lines;
+        self.lines = lines_before.map(|lines| {
+            let ends = memchr::memchr_iter(self.rules.format.terminator, &buffer[..end]);
+            lines + ends.count() as u64
+        });
         let piece = self.reader.piece();
         Chunk {
             buffer,
@@ -251,6 +264,7 @@ impl<'a> StreamChunks<'a> {
             end,
             part: piece.part,
             positions: self.reader.positions(),
+            lines_before,
             piece_start: piece.start,
             offset,
             is_pooled,

@@ -42,7 +42,7 @@ use occurrence_counts::OccurrenceCounts;
 use one_combination::OneCombination;
 pub use order::Order;
 pub(crate) use order::{
-    CELL_BYTES, LAST_OF_CELL, MOST_ORDERED_BYTES, NO_ORDINAL, NUMBERED_CHUNK_BYTES, Place,
+    CELL_BYTES, LAST_OF_CELL, MOST_ORDERED_BYTES, NO_ORDINAL, NUMBERED_PIECE_BYTES, Place,
     first_ordinal, keep_mask, side_and_offset,
 };
 pub(crate) use rule::Rule;

@@ -10,7 +10,7 @@
 //!
 //! Where the answer is read once more from the inputs, lines are numbered in cells instead, which the table of
 //! [`KeptLines`](crate::answer::KeptLines) shows: from the byte where the cell begins. Where places of lines are told,
-//! they are numbered in their chunks, as [`LineNumbers`](crate::answer::LineNumbers) says.
+//! they are numbered in pieces, as [`LineNumbers`](crate::answer::LineNumbers) says.
 
 use serde::Serialize;
 
@@ -90,8 +90,8 @@ pub(crate) const CELL_BYTES: u64 = 64 << 10;
 /// The number in its cell of a line that goes on beyond it.
 pub(crate) const LAST_OF_CELL: u64 = CELL_BYTES - 1;
 
-/// Bytes that are kept of a chunk whose lines are numbered, because places of lines are told.
-pub(crate) const NUMBERED_CHUNK_BYTES: u64 = 24;
+/// Memory for a piece of an input whose lines are numbered, because places of lines are told, in bytes.
+pub(crate) const NUMBERED_PIECE_BYTES: u64 = 64;
 
 /// Divides an ordinal into the number of the side and what comes after it.
 pub(crate) fn side_and_offset(ordinal: u64) -> (usize, u64) {

@@ -171,6 +171,10 @@ impl<'a> StepState<'a> {
         out: &Collector<'_>,
     ) -> Result<()> {
         let (input, sides) = (&self.inputs[at as usize], &self.plan.sized.sides);
+        // The lines of an input that is several sides are dropped for themselves, and it is not known yet where they
+        // stand.
+        let knows_places = !sides.rule().tells_places() || input.sides().len() == 1;
+        let through = through.filter(|_| knows_places);
         let mut fed = self.slots.filter_to_feed(run, feed)?;
         self.prepare_spill(run, through)?;
         let Some(pool) = &self.pool else {

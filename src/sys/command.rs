@@ -78,7 +78,7 @@ fn put(word: &OsStr, name: &OsStr) -> OsString {
 pub(crate) fn is_there(program: &OsStr) -> bool {
     let path = Path::new(program);
     if path.components().count() > 1 {
-        return path.is_file();
+        return path.exists();
     }
     // The system has a list of its own then.
     let Some(directories) = std::env::var_os("PATH") else {

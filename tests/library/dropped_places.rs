@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use data_gen::Compression;
 use outset::{
-    Dialect, ErrorKind, Files, Keys, Options, Order, Producer, Reader, Selection, Sink, Source,
-    Strategy, Syntax, select,
+    Dialect, ErrorKind, Files, Keys, Options, Order, Producer, Ranking, Reader, Selection, Sink,
+    Source, Strategy, Syntax, select,
 };
 use serde_json::Value;
 
@@ -215,11 +215,9 @@ fn l12_lines_of_streams_are_numbered_from_their_header_on() {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let text = "n,k\n1,a\n\n2,b\n3,a\n";
-    let printed = Producer::new(
-        "printed",
-        ["printf", "n,k\\n4,%s\\n5,a\\n", "{}"],
-        ["x", "b"],
-    );
+    // The second output has comments before its header, and no end of its last line.
+    let script = "test $0 = x || printf '# %s\\n#\\n' $0; printf 'n,k\\n4,%s\\n5,a' $0";
+    let printed = Producer::new("printed", ["sh", "-c", script, "{}"], ["x", "b"]);
     let sides = [
         Source::from(Reader::new("-", text.as_bytes())),
         Source::from(printed),
@@ -240,8 +238,8 @@ fn l12_lines_of_streams_are_numbered_from_their_header_on() {
         pairs,
         [
             [at("-", 5), at("-", 2)],
-            [at("b", 2), at("-", 4)],
-            [at("b", 3), at("-", 2)],
+            [at("b", 4), at("-", 4)],
+            [at("b", 5), at("-", 2)],
             [at("x", 3), at("-", 2)],
         ]
     );
@@ -250,7 +248,7 @@ fn l12_lines_of_streams_are_numbered_from_their_header_on() {
 #[test]
 fn l12_places_that_make_no_sense_are_refused() {
     let sandbox = Sandbox::new();
-    let path = sandbox.file("a", "a\na\n");
+    let path = sandbox.file("a", "n,k\na,a\n");
     let sides = [Source::from(&path), Source::from(&path)];
     let refused = |selection: Selection, strategy| {
         let options = Options {
@@ -267,6 +265,33 @@ fn l12_places_that_make_no_sense_are_refused() {
         assert_eq!(failed.kind(), ErrorKind::Usage);
         failed.to_string()
     };
+    let outputs = [Source::from(Producer::new("echoed", ["echo"], ["1", "2"]))];
+    let options = Options {
+        strategy: Some(Strategy::Sieve),
+        ..sandbox.options()
+    };
+    let selection = Selection::union().with_duplicate_places();
+    let mut sink = Places::default();
+    let failed = select(&outputs, selection, &from_here(&options), &mut sink).unwrap_err();
+    assert!(
+        failed.to_string().contains("that sieve would copy"),
+        "{failed}"
+    );
+    // Without a record, nothing says which of them has the largest number.
+    let csv = keys(Syntax::Csv(Dialect::new(b',')));
+    let options = Options {
+        keys: Some(Keys {
+            ranking: Some(Ranking::Greatest("n".parse().unwrap())),
+            ..csv
+        }),
+        ..sandbox.options()
+    };
+    let ranked = selection.keeping_ranked();
+    let failed = select(&sides, ranked, &from_here(&options), &mut sink).unwrap_err();
+    assert!(
+        failed.to_string().contains("no record is chosen"),
+        "{failed}"
+    );
     for (selection, strategy, said) in [
         (Selection::difference(), None, "only a union drops lines"),
         (Selection::union().min_count(2), None, "`min_count`"),
@@ -275,5 +300,87 @@ fn l12_places_that_make_no_sense_are_refused() {
     ] {
         let message = refused(selection.with_duplicate_places(), strategy);
         assert!(message.contains(said), "{message}");
+    }
+}
+
+#[test]
+fn l12_places_need_little_memory_however_many_pieces_there_are() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    // Many outputs of a line; and a stream that is much larger than the file beside it, with lines longer than a chunk.
+    let names: Vec<String> = (0..300).map(|number| (number % 100).to_string()).collect();
+    let echoed = Source::from(Producer::new("echoed", ["echo"], names));
+    let (kept, pairs) = places(
+        &[echoed],
+        Selection::union().with_duplicate_places(),
+        &sandbox.options(),
+    );
+    assert_eq!((kept, pairs.len()), (100, 200));
+    assert!(
+        pairs
+            .iter()
+            .all(|[dropped, kept]| dropped.1 == 1 && kept.1 == 1)
+    );
+    let small = Source::from(sandbox.file("small", "x\n"));
+    let line = |number: usize| {
+        [
+            number.to_string().into_bytes(),
+            vec![b'y'; 70_000],
+            vec![b'\n'],
+        ]
+        .concat()
+    };
+    let long: Vec<u8> = (0..200).flat_map(|number| line(number % 150)).collect();
+    let (kept, mut pairs) = places(
+        &[
+            small,
+            Source::from(Reader::new("long", std::io::Cursor::new(long))),
+        ],
+        Selection::union().with_duplicate_places(),
+        &sandbox.options(),
+    );
+    pairs.sort();
+    let at = |line| ("long".to_owned(), line);
+    assert_eq!(kept, 151);
+    assert!(
+        pairs
+            .into_iter()
+            .eq((1..=50).map(|line| [at(line + 150), at(line)]))
+    );
+}
+
+#[test]
+fn l12_the_lines_of_a_file_that_is_two_sides_are_dropped_for_themselves() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    let a = sandbox.file("a", "1\n2\n3\n2\n");
+    let b = sandbox.file("b", "3\n4\n");
+    let name = |path: &PathBuf| path.to_str().unwrap().to_owned();
+    let at = |path: &PathBuf, line| (name(path), line);
+    let sides = [&a, &b, &a].map(Source::from);
+    for strategy in [None, Some(Strategy::Partition), Some(Strategy::Sieve)] {
+        let options = Options {
+            strategy,
+            ..sandbox.options()
+        };
+        let selection = Selection::union().with_duplicate_places();
+        let (kept, mut pairs) = places(&sides, selection, &options);
+        pairs.sort();
+        assert_eq!(kept, 4, "{strategy:?}");
+        let mut expected = vec![
+            [at(&b, 1), at(&a, 3)],
+            [at(&a, 4), at(&a, 2)],
+            [at(&a, 4), at(&a, 2)],
+        ];
+        expected.extend([1, 2, 3].map(|line| [at(&a, line), at(&a, line)]));
+        expected.sort();
+        assert_eq!(pairs, expected, "{strategy:?}");
+        // The last occurrences are in the third side.
+        let (_, pairs) = places(&sides, selection.keeping_last(), &options);
+        let of_b: Vec<_> = pairs
+            .iter()
+            .filter(|[dropped, _]| dropped.0 == name(&b))
+            .collect();
+        assert_eq!(of_b, [&[at(&b, 1), at(&a, 3)]], "{strategy:?}");
     }
 }

@@ -23,11 +23,14 @@ use outset::{
 use super::row_numbers::Numbers;
 use super::{SelectRequest, divided};
 use crate::cli::outputs::{Outputs, ResultFile};
+use crate::cli::process::give_back_free_memory;
 
 /// The name of the phase of copying.
 const COPY: &str = "copy";
 /// Its position among the phases: after all steps of the plan.
 const COPY_STEP: usize = usize::MAX;
+/// The option for a result of many files.
+const OUT_DIR: &str = "--out-dir";
 /// The bytes that a Parquet file begins with.
 const SIGNATURE: &[u8; 4] = b"PAR1";
 
@@ -109,7 +112,7 @@ pub(super) fn find_rows_of_files(
     outputs: &Outputs,
     mut directory: OutputDirectory,
 ) -> Result<(Stats, OutputDirectory)> {
-    check(request, options, "--out-dir")?;
+    check(request, options, OUT_DIR)?;
     if sources.len() > 1 && !request.selection.can_repeat() {
         return Err(Error::usage(
             "--out-dir: this command writes rows of several sides, but Parquet files can be written of one",
@@ -154,6 +157,8 @@ pub(super) fn find_rows_of_files(
             phase.advance(more, rows);
         };
         if bytes > 0 {
+            // What the copies before this one have freed counts as long as the allocator has it.
+            give_back_free_memory();
             let copy = RowCopy::open(path, memory_bytes(&options))?;
             let name = directory.target();
             let target = (Inside(&mut directory), name.as_str());
@@ -213,9 +218,13 @@ fn check(request: SelectRequest<'_>, options: &Options, name: &str) -> Result<()
     }
     let tells_places = request.selection == request.selection.with_duplicate_places();
     if request.duplicates.is_some() && !tells_places {
+        let advice = match name {
+            OUT_DIR => "add --duplicates-format map, or leave out -D",
+            _ => "leave out -D",
+        };
         return usage(
             "rows that are dropped cannot be written beside Parquet files",
-            "add --duplicates-format map, or leave out -D",
+            advice,
         );
     }
     if request.set.compress.asked().is_some() {

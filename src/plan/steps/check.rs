@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use super::lists::{List, prefiltered_build, set_tail};
 use super::step::{Lets, Lives, Question, Seen, Slot, Step, Through};
@@ -36,8 +36,8 @@ struct Done {
     alive: Vec<Slot>,
     /// Those that were asked: nothing may be put into them.
     asked: Vec<Slot>,
-    read: HashSet<u32>,
-    spilled: HashSet<u32>,
+    read: BTreeSet<u32>,
+    spilled: BTreeSet<u32>,
     has_joined: bool,
     has_set: bool,
     has_written: bool,

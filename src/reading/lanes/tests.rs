@@ -53,6 +53,7 @@ fn read(paths: &[PathBuf], lanes: usize) -> Result<(Vec<Read>, usize)> {
             format: LineFormat::default(),
             chunk_bytes: 4096,
             long_lines: &long_lines,
+            counts_lines: false,
         },
         budget: &budget,
         decoding: &decoding,

@@ -49,6 +49,7 @@ fn read(source: Source, format: LineFormat, space: &TempSpace) -> Result<Vec<Vec
             format,
             chunk_bytes: 4096,
             long_lines: &long_lines,
+            counts_lines: false,
         },
         budget: &budget,
         decoding: &decoding,

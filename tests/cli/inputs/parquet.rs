@@ -341,6 +341,41 @@ fn f12_each_parquet_file_gets_one_of_its_rows_that_stay() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
+fn c14_the_limit_that_a_copy_of_many_files_names_is_enough() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.input("side")).unwrap();
+    for file in 0..8 {
+        let rows: Vec<_> = (0..40_000)
+            .map(|number| {
+                (
+                    number,
+                    Some(format!("{:x}", (number + 20_000 * file) * 2_654_435_761)),
+                )
+            })
+            .collect();
+        write(
+            &sandbox.input(&format!("side/{file}.parquet")),
+            &rows,
+            40_000,
+        );
+    }
+    let run = |limit: &str| {
+        let outcome = sandbox.run(&format!(
+            "union --side side -k page.url --out-dir ../out/clean -m {limit}M"
+        ));
+        let said = outcome.stderr.rsplit_once("give at least ");
+        said.map(|(_, limit)| limit.split_once(" MiB").unwrap().0.to_owned())
+    };
+    // The first limit is that of the search, the second one that of a copy.
+    let mut limits = vec!["16".to_owned()];
+    while let Some(limit) = run(&limits[limits.len() - 1]) {
+        limits.push(limit);
+    }
+    assert!((2..=3).contains(&limits.len()), "{limits:?}");
+}
+
+#[test]
 fn l12_rows_that_are_dropped_are_told_by_their_numbers() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.input("side")).unwrap();
@@ -374,7 +409,10 @@ fn l12_rows_that_are_dropped_are_told_by_their_numbers() {
     }
     sandbox
         .run("union --side side -k page.url -D ../out/map2 --duplicates-format map")
-        .fails(2, &["give all files to one side, and add --rows"]);
+        .fails(
+            2,
+            &["give all files to one side with --out-dir, or one file with --rows"],
+        );
     let outcome = sandbox.run(
         "union -q --side side -k page.url --out-dir ../out/clean -D /dev/full --duplicates-format map",
     );
