@@ -187,7 +187,14 @@ pub(super) fn front_of_stream(
             continue;
         }
         let is_first = front.bytes == 0 && rules.decodes;
-        if is_first && matches!(recognise(&bytes, false), Signature::Frame(_)) {
+        let is_compressed = |bytes: &[u8]| {
+            let signature = recognise(bytes, false);
+            matches!(
+                signature,
+                Signature::Frame(_) | Signature::Skippable(_) | Signature::LegacyLz4
+            )
+        };
+        if is_first && is_compressed(&bytes) {
             return Err(Error::usage(
                 format!(
                     "{}: the header of compressed data cannot be read from a pipe",

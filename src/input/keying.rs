@@ -12,7 +12,7 @@ use crate::decode::request::Opening;
 use crate::error::{Error, Result};
 use crate::input::beginning::explained;
 use crate::input::front::{Front, FrontRules, front_of_part};
-use crate::input::parts::{Part, Parts};
+use crate::input::parts::Parts;
 use crate::lines::LineFormat;
 use crate::notice::Foreign;
 use crate::record::{
@@ -68,7 +68,10 @@ impl Keying {
         };
         let keys = &*keys;
         let mut keying = Self::new(keys);
+        let mut empties = Vec::new();
         for part in 0..parts.all().len() {
+            let is_empty = parts.all()[part].state.size == 0;
+            empties.push(is_empty);
             if let Some(table) = parts.all()[part].format.table() {
                 if keys.ranking.is_some() {
                     return Err(Error::usage(
@@ -104,22 +107,26 @@ impl Keying {
             } else {
                 Front::default()
             };
+            // Or what is compressed is empty.
+            empties[part] |= keys.has_header_of(number) && front.bytes == 0;
             keying.add_text(keys, number, front, parts.name(part))?;
         }
-        keying.settle_empty(parts);
+        keying.settle_empty(&empties);
         Ok(Some(keying))
     }
 
     /// Gives files without bytes, such as the marks that some writers of data sets leave, the columns of the others.
-    fn settle_empty(&mut self, parts: &Parts) {
-        let is_empty = |part: &Part| part.state.size == 0;
-        let Some(first) = parts.all().iter().position(|part| !is_empty(part)) else {
+    /// `empties` says which they are.
+    fn settle_empty(&mut self, empties: &[bool]) {
+        let Some(first) = empties.iter().position(|is_empty| !is_empty) else {
             return;
         };
-        for (part, about) in parts.all().iter().enumerate() {
-            if is_empty(about) {
-                self.columns[part] = Arc::clone(&self.columns[first]);
-            }
+        for (part, _) in empties
+            .iter()
+            .enumerate()
+            .filter(|(_, is_empty)| **is_empty)
+        {
+            self.columns[part] = Arc::clone(&self.columns[first]);
         }
     }
 

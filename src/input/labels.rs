@@ -2,9 +2,10 @@
 //!
 //! *Owns:* the choice of a label for each input. *Invariants:* an input that the caller names has that label; each
 //! other one has the shortest end of its path, in whole components, that no other input has and no caller gave. Inputs
-//! with the same path have the same label. *Cost:* the paths once more, and a map of them.
+//! with the same path have the same label. *Cost:* the paths once more, and a map of them: an ordered one, because a
+//! hash map would end the process where the system has no random numbers.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 use crate::input::Source;
@@ -19,9 +20,9 @@ pub(crate) fn labels(sources: &[Source], given: &[(u32, String)]) -> Vec<String>
             *own = Some(label.clone());
         }
     }
-    let taken: HashSet<String> = labels.iter().flatten().cloned().collect();
+    let taken: BTreeSet<String> = labels.iter().flatten().cloned().collect();
     for components in 1.. {
-        let mut ends: HashMap<&str, HashSet<&str>> = HashMap::new();
+        let mut ends: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         let unlabelled = || (0..paths.len()).filter(|&input| labels[input].is_none());
         for path in unlabelled().map(|input| &paths[input]) {
             ends.entry(end_of(path, components))

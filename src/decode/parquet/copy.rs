@@ -46,6 +46,9 @@ const FOOTER_SHARE: u64 = 2;
 const GROUP_ROWS: usize = 1 << 17;
 /// The memory for the number of a row, in the file and again in its row group, in bytes.
 const NUMBER_BYTES: u64 = 16;
+/// The memory by which a process may grow until it copies the last of many files, in bytes: a limit that it is told to
+/// have at the first must do for all.
+const LATER_BYTES: u64 = 2 << 20;
 /// The memory of a column of a row group that was written, in bytes.
 const WRITTEN_COLUMN_BYTES: u64 = 1 << 10;
 
@@ -159,7 +162,8 @@ impl RowCopy {
         let numbers_bytes = self.rows.min(GROUP_ROWS as u64) * NUMBER_BYTES;
         let beside = machine::resident_bytes() + WRITER_BYTES + numbers_bytes;
         let budget = MemoryBudget::new(memory_bytes.saturating_sub(beside), beside);
-        let allowance = Allowance::new(self.path.clone(), USERS, &budget).beside(beside);
+        let allowance =
+            Allowance::new(self.path.clone(), USERS, &budget).beside(beside + LATER_BYTES);
         let mut starts = vec![0_u64];
         for group in metadata.row_groups() {
             let rows = group.num_rows().max(0) as u64;

@@ -174,6 +174,6 @@ fn e1_a_disk_that_is_full_fails_every_operation_and_is_left_empty() {
     // Without counts, the order of the input is that of a second reading.
     for order in ["input --count", "sorted"] {
         let words = format!("union few --order {order}");
-        fails("1m", &format!("{words} --memory 24M --strategy memory"));
+        fails("1m", &format!("{words} --memory 40M --strategy memory"));
     }
 }
