@@ -27,6 +27,9 @@ const SYNTAXES: [Syntax; 7] = [
     Syntax::Whole,
 ];
 
+/// The name of a file, and the number of a line in it.
+pub(super) type Place = (String, u64);
+
 /// A record: what its fields say, and how it stands in a file.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
@@ -300,12 +303,19 @@ impl Case {
         self
     }
 
-    /// Writes the inputs: each as a file, or as several, of which some are compressed.
-    pub(super) fn write(&self, choices: &mut Choices<'_>, directory: &Path) -> Vec<Source> {
+    /// Writes the inputs: each as a file, or as several, of which some are compressed. Notes in `places` the file and
+    /// the line of each record of each input, but of Parquet files.
+    pub(super) fn write(
+        &self,
+        choices: &mut Choices<'_>,
+        directory: &Path,
+        places: &mut Vec<Vec<Place>>,
+    ) -> Vec<Source> {
         let files = self.inputs.iter().zip(&self.headers);
         let files = files.take(self.distinct_inputs).enumerate();
         let source = |(number, (records, header)): (usize, (&Vec<Record>, &Option<Vec<u8>>))| {
             let parts = choices.pick(&[1, 1, 1, 3, 7]) as usize;
+            let mut of_input = Vec::new();
             let paths: Vec<PathBuf> = (0..parts)
                 .map(|part| {
                     let path = directory.join(format!("{number}.{part}"));
@@ -313,6 +323,12 @@ impl Case {
                     if let Some(order) = &self.tables[number] {
                         table::write(choices, &path, order, &records[range]);
                         return path;
+                    }
+                    let name = path.display().to_string();
+                    let mut line = 1 + header.iter().map(|header| lines_of(header)).sum::<u64>();
+                    for record in &records[range.clone()] {
+                        of_input.push((name.clone(), line));
+                        line += lines_of(&record.raw);
                     }
                     let lines = header
                         .iter()
@@ -338,6 +354,7 @@ impl Case {
                     path
                 })
                 .collect();
+            places.push(of_input);
             match &paths[..] {
                 [only] => Source::from(only),
                 _ => Source::from(Files::new(format!("side {number}"), paths)),
@@ -346,9 +363,15 @@ impl Case {
         let mut sources: Vec<Source> = files.map(source).collect();
         if self.inputs.len() > self.distinct_inputs {
             sources.push(sources[0].clone());
+            places.push(places[0].clone());
         }
         sources
     }
+}
+
+/// Counts the lines that a record takes in a file.
+fn lines_of(record: &[u8]) -> u64 {
+    record.split(|&byte| byte == b'\n').count() as u64
 }
 
 /// Returns the form of a field as a part of a key.

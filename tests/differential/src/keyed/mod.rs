@@ -38,6 +38,8 @@ struct Wanted {
     counts: Counts,
     /// True if the lines that a union drops are wanted, too.
     drops: bool,
+    /// True if it is only wanted where these stand, and those that are kept for them.
+    tells_places: bool,
 }
 
 /// The form in which the records of the answer are written.
@@ -98,10 +100,11 @@ impl Wanted {
             Mode::Keys => selection,
         };
         let asked = counts.add_to(asked.labelled(label)).ordered(order);
-        let asked = if drops {
-            asked.with_duplicates()
-        } else {
-            asked
+        let tells_places = drops && mode != Mode::Every && choices.one_in(2);
+        let asked = match drops {
+            true if tells_places => asked.with_duplicate_places(),
+            true => asked.with_duplicates(),
+            false => asked,
         };
         let wanted = Self {
             name,
@@ -110,6 +113,7 @@ impl Wanted {
             label,
             counts,
             drops,
+            tells_places,
         };
         (wanted, asked)
     }
@@ -118,7 +122,7 @@ impl Wanted {
     fn reads_records_again(&self) -> bool {
         let is_counted =
             self.label == Label::Count || self.order == Order::Count || !self.counts.is_any();
-        self.mode == Mode::First || (self.mode == Mode::Every && is_counted)
+        self.mode == Mode::First || self.tells_places || (self.mode == Mode::Every && is_counted)
     }
 }
 
@@ -128,13 +132,14 @@ impl Wanted {
 /// Where a run says something else.
 pub fn check(choices: &mut Choices<'_>, directory: &Path) {
     let case = Case::random(choices);
-    let sources = case.write(choices, directory);
+    let mut places = Vec::new();
+    let sources = case.write(choices, directory, &mut places);
     for _ in 0..4 {
         let (wanted, asked) = Wanted::random(choices, case.inputs.len());
         let options = options(choices, &case, directory);
         let mut found = Answer::default();
         let result = outset::select(&sources, asked, &options, &mut found);
-        case.judge(result, found, wanted, &options);
+        case.judge(result, found, wanted, (&options, &places));
     }
 }
 
