@@ -213,7 +213,8 @@ impl OutputDirectory {
         let target = self.target();
         self.close()
             .map_err(|error| output_error(&target, "cannot write", error))?;
-        let Place::Hidden(temporary, _guard) = self.place else {
+        // Where it stays when this fails, it is removed before its guard lets go of it.
+        let Place::Hidden(temporary, _) = &self.place else {
             return Ok(());
         };
         sync(temporary.path()).map_err(fail("cannot sync"))?;
@@ -221,7 +222,9 @@ impl OutputDirectory {
         let moved = self.interrupt.unless_stopped(rename);
         moved.map_err(fail("cannot move into place"))?;
         // Nothing is left to be removed.
-        let _moved = temporary.keep();
+        if let Place::Hidden(temporary, _guard) = self.place {
+            let _moved = temporary.keep();
+        }
         let beside = File::open(directory_of(&self.path));
         let synced = beside.and_then(|directory| directory.sync_all());
         synced.map_err(fail("cannot sync the directory that it is in"))

@@ -227,7 +227,10 @@ impl fmt::Display for Scaled {
         }
         let value = rounded(value);
         let decimals = usize::from(unit > 0 && value < 100.0 && value.fract() > 0.0);
-        write!(f, "{value:.decimals$} {}", self.units[unit])
+        match self.units[unit] {
+            "" => write!(f, "{value:.decimals$}"),
+            unit => write!(f, "{value:.decimals$} {unit}"),
+        }
     }
 }
 

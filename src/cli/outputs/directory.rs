@@ -56,7 +56,6 @@ impl DirectoryClaim {
 
     /// Returns true if `path` is that of the directory, or below it.
     pub(super) fn contains(&self, path: &Path) -> bool {
-        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         self.consumer.is_none() && absolute(path).starts_with(absolute(&self.path))
     }
 
@@ -73,8 +72,23 @@ impl DirectoryClaim {
     /// Makes the directory, or what stands for it.
     ///
     /// # Errors
-    /// Those of [`OutputDirectory::create`]; [`Error::Usage`] where two files would have one name.
+    /// Those of [`OutputDirectory::create`]; [`Error::Usage`] where two files would have one name, and for a directory
+    /// below one that is read: the next run would read it, too.
     pub(super) fn open(self, interrupt: &Interrupt) -> Result<OutputDirectory> {
+        let is_around = |given: &&PathBuf| {
+            let is_below = absolute(&self.path).starts_with(absolute(given));
+            self.consumer.is_none() && given.is_dir() && is_below
+        };
+        if let Some(given) = self.given.iter().find(is_around) {
+            return Err(Error::usage(
+                format!(
+                    "{}: is in {}, which is read",
+                    self.path.display(),
+                    given.display()
+                ),
+                "choose a directory outside of it",
+            ));
+        }
         let (given, compressing) = (&self.given, self.compressing);
         let directory = match self.consumer {
             Some(consumer) => OutputDirectory::sent(consumer, given, compressing, interrupt)?,
@@ -97,4 +111,8 @@ impl DirectoryClaim {
             None => Ok(directory),
         }
     }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

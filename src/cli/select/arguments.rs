@@ -365,7 +365,7 @@ pub(crate) struct SetArguments {
     written: WrittenArguments,
 
     #[command(flatten)]
-    order: OrderArguments,
+    pub(super) order: OrderArguments,
 
     #[command(flatten)]
     records: RecordArguments,

@@ -32,6 +32,12 @@ use super::summary::{label, summary};
 /// Runs one of the commands.
 pub(crate) fn run(request: SelectRequest<'_>, interrupt: &Interrupt) -> Result<()> {
     let set = request.set;
+    if request.duplicates.is_some() && set.order.keeps_none() {
+        return Err(Error::usage(
+            "--keep none: keeps no occurrence of a line that comes again, so none is a duplicate of it",
+            "leave out -D, or write what comes again with --min-count 2",
+        ));
+    }
     let reporter = Reporter::new(&set.talk);
     let reporter = Arc::new(reporter.without_notices_if(set.reports_on_stderr()));
     let purpose = SidesPurpose {

@@ -95,6 +95,11 @@ impl OrderArguments {
         self.top.is_some() || matches!(self.order, OrderName::Sorted | OrderName::Count)
     }
 
+    /// Returns true if no occurrence is kept of what comes again.
+    pub(super) fn keeps_none(&self) -> bool {
+        self.keep == Keep::None
+    }
+
     /// Returns the selection with the occurrences that these arguments keep.
     pub(crate) fn keep(&self, selection: Selection) -> Selection {
         match self.keep {

@@ -16,8 +16,8 @@ use std::time::Instant;
 use outset::plan::{Plan, PlannedPhase};
 use outset::stats::PhaseStats;
 use outset::{
-    Error, Notice, Observer, Options, Order, OutputDirectory, Result, RowCopy, Sink, Source, Stats,
-    machine, select,
+    Dialect, Error, Notice, Observer, Options, Order, OutputDirectory, Result, RowCopy, Sink,
+    Source, Stats, Syntax, machine, select,
 };
 
 use super::row_numbers::Numbers;
@@ -65,7 +65,7 @@ pub(super) fn find_rows(
         ));
     }
     let bytes = std::fs::metadata(first).map_or(0, |metadata| metadata.len());
-    let options = numbering_rows(options, bytes);
+    let options = numbering_rows(options, bytes, sources);
     let selection = request.selection.ordered(Order::Input);
     let mut numbers = Numbers::new(&options, false)?;
     let selected = select(sources, selection, &options, &mut numbers);
@@ -87,15 +87,20 @@ pub(super) fn find_rows(
 
 /// Returns true if the first of `sources` is of Parquet files, as the first of these that is not empty shows.
 pub(super) fn is_of_tables(sources: &[Source]) -> bool {
+    sources.first().is_some_and(is_table)
+}
+
+/// Returns true if a side is of Parquet files, as the first of these that is not empty shows.
+fn is_table(side: &Source) -> bool {
     let begins = |path: &PathBuf| {
         let mut front = [0; 4];
         // A FIFO would be waited for.
         let file = path.is_file().then(|| File::open(path))?.ok();
         file?.read_exact(&mut front).ok().map(|()| front)
     };
-    let front = match sources.first() {
-        Some(Source::Path(path)) => begins(path),
-        Some(Source::Files(side)) => side.paths().iter().find_map(begins),
+    let front = match side {
+        Source::Path(path) => begins(path),
+        Source::Files(side) => side.paths().iter().find_map(begins),
         _ => None,
     };
     front.as_ref() == Some(SIGNATURE)
@@ -132,7 +137,7 @@ pub(super) fn find_rows_of_files(
     };
     let before: Vec<u64> = paths.iter().map(|path| state(path)).collect();
     let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    let options = numbering_rows(options, paths.iter().map(size).sum());
+    let options = numbering_rows(options, paths.iter().map(size).sum(), sources);
     let mut numbers = Numbers::new(&options, true)?;
     let selected = divided(request, sources, &options, outputs, &mut numbers);
     let mut stats = selected.map_err(|error| numbers.unwritable(error))?;
@@ -236,11 +241,16 @@ fn check(request: SelectRequest<'_>, options: &Options, name: &str) -> Result<()
     Ok(())
 }
 
-/// Returns the options of the search for row numbers, after which `bytes` are copied.
-fn numbering_rows(options: &Options, bytes: u64) -> Options {
+/// Returns the options of the search for row numbers in `sources`, after which `bytes` are copied. Keys of several
+/// columns, and those with line ends, have a form in CSV alone; where all sides are Parquet files, nobody sees it.
+fn numbering_rows(options: &Options, bytes: u64, sources: &[Source]) -> Options {
     let mut options = options.clone();
     if let Some(keys) = &mut options.keys {
         keys.row_numbers = true;
+        if keys.syntax == Syntax::Whole && sources.iter().all(is_table) {
+            keys.syntax = Syntax::Csv(Dialect::new(b','));
+            keys.has_header = true;
+        }
     }
     options.observer = options
         .observer

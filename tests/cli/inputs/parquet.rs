@@ -388,6 +388,21 @@ fn l12_rows_that_are_dropped_are_told_by_their_numbers() {
         &[&rows[..], &rows].concat(),
         2,
     );
+    // Nobody sees keys with line ends, nor those of several columns: they need no form.
+    let rows = [(0, "a\nb"), (1, "a\nb"), (2, "a")].map(|(id, url)| (id, Some(url.to_owned())));
+    write(&sandbox.input("long.parquet"), &rows, 2);
+    for (keys, left) in [("page.url", 2), ("id,page.url", 3)] {
+        let outcome = sandbox.run(&format!(
+            "union -k {keys} --side long.parquet --out-dir ../out/long"
+        ));
+        outcome.succeeds();
+        assert_eq!(
+            rows_of(&sandbox.output("long/long.parquet")).len(),
+            left,
+            "{keys}"
+        );
+        fs::remove_dir_all(sandbox.output("long")).unwrap();
+    }
     for syntax in ["", "--csv", "--jsonl"] {
         let outcome = sandbox.run(&format!(
             "union {syntax} --side side -k page.url --out-dir ../out/clean -D ../out/map --duplicates-format map"

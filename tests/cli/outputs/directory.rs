@@ -334,6 +334,11 @@ fn f12_a_directory_that_cannot_take_the_result_is_refused_before_the_run() {
     for (arguments, status, said) in [
         ("union a b --out-dir ../out/full", 2, "full: is not empty"),
         (
+            "union --side ../in --out-dir ../in/new",
+            2,
+            "../in/new: is in ../in, which is read",
+        ),
+        (
             "union a b --out-dir ../out/file",
             2,
             "file: is not a directory",

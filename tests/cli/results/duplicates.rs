@@ -90,6 +90,7 @@ fn l12_a_file_for_duplicates_that_makes_no_sense_is_refused() {
         ("union a b --count-only -D ../out/x", "--count-only"),
         ("union a b --strategy bloom -D ../out/x", "exact strategy"),
         ("diff a b -D ../out/x", "-D"),
+        ("union a b --keep none -D ../out/x", "--keep none: "),
         ("union a b -D ../out/x.parquet", "x.parquet: "),
     ] {
         sandbox.run(arguments).fails(2, &[said]);
