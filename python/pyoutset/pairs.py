@@ -9,11 +9,9 @@ from .errors import UsageError
 from .plots import HEAT_MAP, Plot, picture
 from .running import Shown
 from .sides import Side
-from .tables import Table, at_once
+from .tables import CountTable, at_once
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
     import pyarrow as pa
     from typing_extensions import Unpack
 
@@ -35,7 +33,7 @@ class Pair(NamedTuple):
     of_second: float
 
 
-class Pairs(Table):
+class Pairs(CountTable):
     """How many distinct lines each two sides have in common.
 
     >>> found = pairs(["a", "b"], ["b", "c"], ["b"], names=["old", "new", "one"])
@@ -72,16 +70,6 @@ class Pairs(Table):
             raise KeyError(names)
         return self._pair(self.names.index(first), self.names.index(second))
 
-    @property
-    def exact(self) -> bool:
-        """True if the numbers are exact."""
-        return bool(self.stats["exact"])
-
-    @property
-    def peak_memory_bytes(self) -> int:
-        """The most memory that the program had."""
-        return int(self.stats["memory"]["peak_rss_bytes"])
-
     def to_arrow(self) -> pa.Table:
         """The pairs as a table of Arrow."""
         import pyarrow as pa
@@ -89,19 +77,6 @@ class Pairs(Table):
         columns = list(zip(*self.pairs)) or [()] * len(Pair._fields)
         kinds = [pa.string(), pa.string(), pa.int64(), pa.float64(), pa.float64(), pa.float64()]
         return pa.table([pa.array(column, kind) for column, kind in zip(columns, kinds)], names=list(Pair._fields))
-
-    def to_polars(self) -> polars.DataFrame:
-        """The pairs as a data frame of Polars."""
-        import polars
-
-        frame = polars.from_arrow(self.to_arrow())
-        assert isinstance(frame, polars.DataFrame)
-        return frame
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The pairs as a data frame of pandas."""
-        frame: pandas.DataFrame = self.to_arrow().to_pandas()
-        return frame
 
     def plot(self) -> Plot:
         """The pairs as a heat map."""

@@ -74,7 +74,38 @@ class Table:
         return f"<{type(self).__name__}: {', '.join(f'{name}: {value}' for name, value in self._rows())}>"
 
 
-class Overlaps(Table):
+class CountTable(Table):
+    """Numbers of lines in rows, which become tables of other libraries."""
+
+    @property
+    def exact(self) -> bool:
+        """True if the numbers are exact."""
+        return bool(self.stats["exact"])
+
+    @property
+    def peak_memory_bytes(self) -> int:
+        """The most memory that the program had."""
+        return int(self.stats["memory"]["peak_rss_bytes"])
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as a table of Arrow."""
+        raise NotImplementedError
+
+    def to_polars(self) -> polars.DataFrame:
+        """The rows as a data frame of Polars."""
+        import polars
+
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a data frame of pandas."""
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+
+class Overlaps(CountTable):
     """How many distinct lines each combination of sides has.
 
     >>> found = overlaps(["a", "b"], ["b", "c"], names=["old", "new"])
@@ -98,19 +129,9 @@ class Overlaps(Table):
         return next((each for each in self.combinations if each.which == which), Combination(which, 0, common))
 
     @property
-    def exact(self) -> bool:
-        """True if the numbers are exact."""
-        return bool(self.stats["exact"])
-
-    @property
     def lines(self) -> int:
         """The number of distinct lines of all sides together."""
         return int(self.stats["output"]["lines"])
-
-    @property
-    def peak_memory_bytes(self) -> int:
-        """The most memory that the program had."""
-        return int(self.stats["memory"]["peak_rss_bytes"])
 
     def to_arrow(self) -> pa.Table:
         """The combinations as a table of Arrow."""
@@ -119,19 +140,6 @@ class Overlaps(Table):
         columns = list(zip(*self.combinations)) or [(), (), ()]
         kinds = [pa.string(), pa.int64(), pa.int64()]
         return pa.table([pa.array(column, kind) for column, kind in zip(columns, kinds)], names=list(Combination._fields))
-
-    def to_polars(self) -> polars.DataFrame:
-        """The combinations as a data frame of Polars."""
-        import polars
-
-        frame = polars.from_arrow(self.to_arrow())
-        assert isinstance(frame, polars.DataFrame)
-        return frame
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The combinations as a data frame of pandas."""
-        frame: pandas.DataFrame = self.to_arrow().to_pandas()
-        return frame
 
     def plot(self, kind: Literal["upset", "venn"] = "upset") -> Plot:
         """The combinations as a picture: an UpSet plot, or (of two or three sides) circles."""
