@@ -37,10 +37,8 @@ pub(super) fn give_back_memory() {
 
 /// Lets the system take back the pages of the program's own code, and of what stands before it in the file: constants,
 /// and the list of relocations, which was read once. Half of the code, some 3 MiB, is for parsing arguments and for
-/// printing help; what the command needs comes again from the page cache. Done again when a run is planned, because a
-/// system that maps the page cache in large pieces (Linux 6.18) has mapped nearly all code by then: 1 MiB less is
-/// resident during the run.
-pub(super) fn give_back_code() {
+/// printing help; what the command needs comes again from the page cache.
+fn give_back_code() {
     if !HAS_PROC {
         return;
     }

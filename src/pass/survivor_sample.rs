@@ -1,7 +1,7 @@
 //! A sample of an input before it is read: how many of its lines a filter lets through.
 //!
 //! *Owns:* the sample that a plan is revised by. *Invariants:* a sample that misleads costs time, never a
-//! line. *Cost:* 1 MiB of the input, a few milliseconds, 8 bytes for each line of the sample.
+//! line. *Cost:* 1 MiB of the input, a few milliseconds, and 256 KiB of the budget.
 //!
 //! Windows are spread evenly over the file, so that a file in some order is seen in all its parts. Where
 //! lines that are common lie together, a window passes or not as a whole, and the estimate is off by
@@ -19,11 +19,14 @@ use crate::run::Run;
 const WINDOWS: u64 = 64;
 /// The bytes of one window.
 const WINDOW: u64 = 16 << 10;
+/// The most lines that are looked at in one window.
+const MOST_LINES: usize = 512;
 /// Fewer lines than these tell nothing.
 const LEAST_LINES: u64 = 64;
 
 /// Reads a sample of `input` and counts the lines of it that `prefilter` lets through. The input is at `position` in
-/// the plan's order. `None` if that cannot be known: of a stream, or of lines that are longer than a window.
+/// the plan's order. `None` if that cannot be known: of a stream, of lines that are longer than a window, or where
+/// there is no memory for the hashes of lines.
 ///
 /// # Errors
 /// Where the input cannot be read, or has changed.
@@ -40,11 +43,15 @@ pub(crate) fn sample_survivors(
         let bytes = Columns::most_copied(record.len() as u64);
         run.budget.reserve("a sample", bytes).map(Some)
     };
+    let most = WINDOWS as usize * MOST_LINES;
+    let Ok(memory) = run.budget.reserve("a sample", 8 * most as u64) else {
+        return Ok(None);
+    };
     // Reused from window to window: the hashes of a batch, and the indexes of its lines that pass.
     let (mut scratch, mut passing) = (Scratch::default(), Vec::new());
-    let (mut sampled, mut passed) = (0, Vec::new());
+    let (mut sampled, mut passed) = (0, Vec::with_capacity(most));
     for_each_window(input, WINDOWS, WINDOW, |window| {
-        let whole = window.whole_lines(format);
+        let whole = window.whole_lines(format).take(MOST_LINES);
         let keyed = input.keying().map(|keying| Keyed {
             columns: keying.columns(window.part),
             room_for_key: &room_for_key,
@@ -74,11 +81,13 @@ pub(crate) fn sample_survivors(
     let count = passed.len() as u64;
     passed.sort_unstable();
     passed.dedup();
+    let passed_distinct = passed.len() as u64;
+    drop((passed, memory));
     Ok(Some(SurvivorSample {
         input: position,
         sampled,
         passed: count,
-        passed_distinct: passed.len() as u64,
+        passed_distinct,
         filter_bytes: run.held_bytes(),
         // The prefilter may be anything that refuses lines. What is known of it as a filter, the caller adds.
         filter_fpr: 1.0,

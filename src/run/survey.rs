@@ -4,7 +4,7 @@
 //! *Cost:* a sample of each input (1 MiB at most, as it is or decoded).
 //!
 //! ```text
-//! base_bytes   = resident now + 1 MiB (8.75 MiB at least, 9 MiB where code stays resident) + 320 KiB for each thread
+//! base_bytes   = resident now + 1 MiB (8.25 MiB at least, 9 MiB where code stays resident) + 320 KiB for each thread
 //!                (+ 80 KiB for each worker with keys) (+ what compressed outputs take)
 //! memory_bytes = the limit, or less where address space (ulimit -v) is short
 //! ```
@@ -37,11 +37,10 @@ const CODE_OF_DEBUG: u64 = match (cfg!(debug_assertions), CODE_STAYS) {
     (true, false) => 1 << 19,
     (true, true) => 2 << 20,
 };
-/// The bytes that a process of the command is taken to need besides buffers: 8.75 MiB. It has 4.5 to 5.5 MiB before a
-/// run, and up to 8.5 MiB during one where the system maps code in large pieces. A debug build, whose code lies further
-/// apart, has up to 7.1 MiB before a run there. Where code stays resident, it is 9 MiB, of up to 7.9: a limit of 16 MiB
-/// has just room for that and two workers.
-const PROGRAM_BYTES: u64 = if CODE_STAYS { 36 << 18 } else { 35 << 18 };
+/// The bytes that a process of the command is taken to need besides buffers: 8.25 MiB. It has 4.5 to 5.5 MiB before a
+/// run. A debug build, whose code lies further apart, has up to 7.1 MiB where the system maps code in large pieces.
+/// Where code stays resident, it is 9 MiB, of up to 7.9: a limit of 16 MiB has just room for that and two workers.
+const PROGRAM_BYTES: u64 = if CODE_STAYS { 36 << 18 } else { 33 << 18 };
 /// Memory of a worker for the keys of a batch of records, in bytes: where they are, copies of 16 KiB of them, and the
 /// records that wait for the next batch.
 const KEY_BYTES: u64 = 80 << 10;

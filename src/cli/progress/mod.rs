@@ -22,7 +22,6 @@ use parking_lot::{Mutex, MutexGuard};
 use super::options::{TalkArguments, When};
 use super::screen::{self, LineStyle, warn};
 use crate::cli::numbers;
-use crate::cli::process::give_back_code;
 use line::{bar_text, event_text, last_text, phase_summary, plain_text};
 use pace::Pace;
 
@@ -201,7 +200,6 @@ impl Observer for Reporter {
     }
 
     fn planned(&self, plan: &Plan) {
-        give_back_code();
         self.expected(&plan.phases);
         if self.is_verbose {
             let costs = &plan.costs;
