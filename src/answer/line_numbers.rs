@@ -33,7 +33,7 @@ use serde::Serialize;
 use crate::answer::rules::LINE_NUMBERS;
 use crate::error::Result;
 use crate::input::Input;
-use crate::memory::budget::MemoryBudget;
+use crate::memory::budget::{MemoryBudget, Reservation};
 use crate::selection::{NUMBERED_PIECE_BYTES, side_and_offset};
 use crate::sys::sync::Mutex;
 
@@ -95,11 +95,10 @@ pub(crate) struct LineNumbers {
     sides: Vec<SideFiles>,
     /// The bits that are turned over in ordinals.
     mask: u64,
-    /// The pieces by their ordinals.
-    counted: Mutex<BTreeMap<u64, PieceLines>>,
+    /// The pieces by their ordinals, and the memory for them.
+    counted: Mutex<(BTreeMap<u64, PieceLines>, Reservation)>,
     /// All of them, once the first number is asked for.
     sorted: OnceLock<Vec<PieceLines>>,
-    budget: MemoryBudget,
 }
 
 impl LineNumbers {
@@ -119,9 +118,7 @@ impl LineNumbers {
             };
             let (side, _) = side_and_offset(ordinal);
             sides.resize_with(sides.len().max(side + 1), SideFiles::default);
-            let tables = input
-                .parts()
-                .filter(|parts| parts.tables().next().is_some());
+            let tables = input.parts().filter(|parts| parts.has_tables());
             sides[side] = SideFiles {
                 names: input.part_names(),
                 tables: tables.map_or_else(Vec::new, |parts| {
@@ -129,12 +126,13 @@ impl LineNumbers {
                 }),
             };
         }
+        let budget = MemoryBudget::new(bytes + Self::bytes_of_files(inputs), 0);
+        let memory = budget.reserve_nothing(LINE_NUMBERS);
         Self {
             sides,
             mask,
-            counted: Mutex::default(),
+            counted: Mutex::new((BTreeMap::new(), memory)),
             sorted: OnceLock::new(),
-            budget: MemoryBudget::new(bytes + Self::bytes_of_files(inputs), 0),
         }
     }
 
@@ -143,19 +141,16 @@ impl LineNumbers {
     /// # Errors
     /// [`crate::Error::Memory`] where there is no room for more pieces.
     pub(crate) fn count(&self, piece: PieceLines) -> Result<()> {
-        let mut counted = self.counted.lock();
+        let (counted, memory) = &mut *self.counted.lock();
         match counted.entry(piece.ordinal) {
             Entry::Occupied(mut known) => {
                 let lines = &mut known.get_mut().lines;
                 *lines = piece.lines.max(*lines);
             }
             Entry::Vacant(new) => {
+                memory.grow(NUMBERED_PIECE_BYTES)?;
                 new.insert(piece);
             }
-        }
-        let bytes = counted.len() as u64 * NUMBERED_PIECE_BYTES;
-        if bytes > self.budget.limit_bytes() {
-            return Err(self.budget.refusal(LINE_NUMBERS, bytes));
         }
         Ok(())
     }
@@ -205,7 +200,7 @@ impl LineNumbers {
 
     /// Takes the pieces, each with the number of lines before it in its file.
     fn sorted(&self) -> Vec<PieceLines> {
-        let counted = std::mem::take(&mut *self.counted.lock());
+        let counted = std::mem::take(&mut self.counted.lock().0);
         let mut pieces: Vec<PieceLines> = counted.into_values().collect();
         let (mut file, mut before) = (None, 0);
         for piece in &mut pieces {
@@ -216,5 +211,46 @@ impl LineNumbers {
             before += std::mem::replace(&mut piece.lines, before);
         }
         pieces
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::selection::first_ordinal;
+
+    /// Returns the number of the file of side 2, and of the line, that is told of an ordinal of the side.
+    fn told(numbers: &LineNumbers, ordinal: u64) -> (usize, u64) {
+        match numbers.line(first_ordinal(2) + ordinal) {
+            (part, Number::Line(line)) => (part, line),
+            (_, Number::Row(_)) => panic!("it has no rows"),
+        }
+    }
+
+    #[test]
+    fn l12_lines_are_numbered_in_their_files_whatever_the_order_of_their_pieces() {
+        let numbers = LineNumbers::new(&[], 0, 4 * NUMBERED_PIECE_BYTES);
+        let count = |start: u64, lines, part, taken| {
+            numbers.count(PieceLines {
+                ordinal: first_ordinal(2) + start,
+                lines,
+                part,
+                taken,
+            })
+        };
+        // The third file has nothing; the first piece of the second one is counted in steps, the later one first.
+        count(900, 3, 3, 0).unwrap();
+        count(100, 40, 1, 2).unwrap();
+        count(300, 5, 1, 0).unwrap();
+        count(100, 30, 1, 2).unwrap();
+        count(0, 7, 0, 0).unwrap();
+        let full = count(2000, 1, 4, 0).unwrap_err();
+        assert!(matches!(full, Error::Memory { consumer, .. } if consumer == LINE_NUMBERS));
+        assert_eq!([0, 6].map(|at| told(&numbers, at)), [(0, 1), (0, 7)]);
+        assert_eq!([100, 139].map(|at| told(&numbers, at)), [(1, 3), (1, 42)]);
+        assert_eq!([300, 304].map(|at| told(&numbers, at)), [(1, 43), (1, 47)]);
+        assert_eq!([900, 902].map(|at| told(&numbers, at)), [(3, 1), (3, 3)]);
     }
 }

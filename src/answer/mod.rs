@@ -296,7 +296,7 @@ impl<'s> Collector<'s> {
                 out.flush()?;
                 next_file = self.turn_to(entry.place)?;
             }
-            out.push_found(entry)?;
+            out.push_as_it_is(entry)?;
             advance(entry.line_bytes(), entry.times);
             Ok(())
         })?;

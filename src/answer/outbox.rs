@@ -90,12 +90,14 @@ impl<'c, 's> Outbox<'c, 's> {
     /// # Errors
     /// As [`Outbox::flush`]; where a temporary file cannot be written.
     pub(crate) fn push_found(&mut self, entry: &Entry<'_>) -> Result<()> {
-        let is_place = entry.times == 0 && self.collector.line_numbers.is_some();
-        let line = match entry.line {
-            place if is_place => place,
-            record => self.collector.part_written(record),
-        };
-        let entry = &Entry { line, ..*entry };
+        self.push_as_it_is(&Entry {
+            line: self.collector.part_written(entry.line),
+            ..*entry
+        })
+    }
+
+    /// Takes an entry as [`Outbox::push_found`] does, where it is no record: a part of one, or words about one.
+    pub(super) fn push_as_it_is(&mut self, entry: &Entry<'_>) -> Result<()> {
         self.found += entry.times;
         let sorter = match &self.collector.holding {
             Holding::Sorter(sorter) => sorter,
@@ -121,7 +123,7 @@ impl<'c, 's> Outbox<'c, 's> {
     /// the line that is kept for it, at `kept`.
     ///
     /// # Errors
-    /// As [`Outbox::push_found`].
+    /// Those of [`Outbox::push_found`].
     pub(crate) fn push_places(
         &mut self,
         times: u64,
@@ -134,7 +136,7 @@ impl<'c, 's> Outbox<'c, 's> {
         };
         let mut text = std::mem::take(&mut self.text);
         numbers.tell(&mut text, dropped, kept);
-        let pushed = self.push_found(&Entry {
+        let pushed = self.push_as_it_is(&Entry {
             times: 0,
             duplicates: times,
             place,

@@ -7,10 +7,28 @@
 //! everywhere, but for `outset size`, whose answer it is; no rate is rounded to zero or up to all.
 
 use outset::size::{display_bytes, display_duration, display_rate};
+use outset::stats::MemoryStats;
 
 /// Formats a size: `64 MiB`, `1.5 GiB`.
 pub(crate) fn bytes(bytes: u64) -> String {
     display_bytes(bytes).to_string()
+}
+
+/// Formats the peak of a process, which one without /proc cannot know.
+pub(crate) fn peak(peak_bytes: u64) -> String {
+    match peak_bytes {
+        0 => "unknown".to_owned(),
+        peak_bytes => bytes(peak_bytes),
+    }
+}
+
+/// Formats the peak of a process under its limit: `8.6 MiB of 16 MiB`.
+pub(crate) fn peak_and_limit(memory: &MemoryStats) -> String {
+    let limit = bytes(memory.limit_bytes);
+    match memory.peak_rss_bytes {
+        0 => format!("unknown, limit {limit}"),
+        peak_bytes => format!("{} of {limit}", bytes(peak_bytes)),
+    }
 }
 
 /// Formats a rate in a sentence: `1.256%`.

@@ -73,16 +73,11 @@ pub(super) fn summary(stats: &Stats) -> String {
         }
         None => (passed.to_owned(), "approximate".to_owned()),
     };
-    let limit = numbers::bytes(stats.memory.limit_bytes);
-    let memory = match stats.memory.peak_rss_bytes {
-        // A process without /proc cannot know.
-        0 => format!("peak memory unknown, limit {limit}"),
-        peak => format!("peak memory {} of {limit}", numbers::bytes(peak)),
-    };
     format!(
-        "{} {found} ({how}, {}) in {:.2} s; {memory}; {disk}",
+        "{} {found} ({how}, {}) in {:.2} s; peak memory {}; {disk}",
         numbers::grouped(stats.output.lines),
         stats.strategy,
         stats.seconds,
+        numbers::peak_and_limit(&stats.memory),
     )
 }

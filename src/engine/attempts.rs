@@ -11,6 +11,7 @@ use crate::answer::{Collector, Holding, KEPT_LINES, KeptLines, LineNumbers, Sort
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::input::Input;
+use crate::input::parts::Parts;
 use crate::options::Options;
 use crate::pass::spool::spool;
 use crate::plan::Strategy;
@@ -190,7 +191,7 @@ impl<'a> Engine<'a> {
                     "copy it to a file first",
                 );
             };
-            if parts.tables().next().is_some() && !self.options.numbers_rows() {
+            if parts.has_tables() && !self.options.numbers_rows() {
                 return refuse(
                     format!("{name}: is Parquet, and cannot be written beside other files"),
                     "give either Parquet files or others",
@@ -243,10 +244,7 @@ impl<'a> Engine<'a> {
         }
         let lacks_numbers =
             |input: &&Input| !(self.options.numbers_rows() && input.sides().contains(&1));
-        let is_table = |input: &&Input| {
-            let parts = input.parts();
-            parts.is_some_and(|parts| parts.tables().next().is_some())
-        };
+        let is_table = |input: &&Input| input.parts().is_some_and(Parts::has_tables);
         if let Some(input) = inputs.iter().filter(is_table).find(lacks_numbers) {
             return Err(Error::usage(
                 format!(

@@ -211,7 +211,7 @@ impl Parts {
     fn check_tables(&self) -> Result<()> {
         let is_other = |part: &Part| part.state.size > 0 && part.format.table().is_none();
         match self.all.iter().position(is_other) {
-            Some(other) if self.tables().next().is_some() => Err(Error::Undecodable {
+            Some(other) if self.has_tables() => Err(Error::Undecodable {
                 path: self.name(other).to_owned(),
                 what: "is not a Parquet file, as others of this side are".into(),
                 advice: "fetch it again, leave it out, or, if it has records, add `Syntax::Csv`, `Syntax::Delimited(b'\\t')` or `Syntax::JsonLines`",
@@ -291,6 +291,11 @@ impl Parts {
     /// Iterates over those that are Parquet files.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.all.iter().filter_map(|part| part.format.table())
+    }
+
+    /// Returns true if any of them is a Parquet file.
+    pub(crate) fn has_tables(&self) -> bool {
+        self.tables().next().is_some()
     }
 
     /// Counts all bytes, as they are in the files.

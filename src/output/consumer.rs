@@ -111,7 +111,7 @@ impl Consumer {
         &self.name
     }
 
-    /// Checks that the program is there, for who starts the command only after much work.
+    /// Checks that the program is there, for callers that start the command after much work.
     ///
     /// # Errors
     /// That it is not, as [`Consumer::start`] says it.

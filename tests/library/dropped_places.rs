@@ -1,4 +1,4 @@
-//! Where lines stand that a union drops, and those that it keeps for them, against a naive oracle.
+//! The places of lines that a union drops, and of those that it keeps for them, against a naive oracle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

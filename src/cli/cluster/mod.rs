@@ -44,14 +44,13 @@ pub(crate) fn run_shard(arguments: &ShardArguments, interrupt: &Interrupt) -> Re
     outputs.put_in_place()?;
     if !work.talk.quiet {
         warn(&format!(
-            "read {} ({}), sent {} in {} ({}) · peak memory {} of {} · {:.1} s",
+            "read {} ({}), sent {} in {} ({}) · peak memory {} · {:.1} s",
             numbers::counted(stats.input.lines, "line"),
             numbers::bytes(stats.input.bytes),
             numbers::grouped(stats.sent.lines),
             numbers::counted(stats.frames, "frame"),
             numbers::bytes(stats.stream_bytes),
-            numbers::bytes(stats.memory.peak_rss_bytes),
-            numbers::bytes(stats.memory.limit_bytes),
+            numbers::peak_and_limit(&stats.memory),
             stats.seconds
         ));
     }
@@ -92,12 +91,11 @@ pub(crate) fn run_join(arguments: &JoinArguments, interrupt: &Interrupt) -> Resu
     if !work.talk.quiet {
         let lines: u64 = stats.sides.iter().map(|side| side.lines).sum();
         warn(&format!(
-            "wrote {}, from {} received · temporary disk {} · peak memory {} of {} · {:.1} s",
+            "wrote {}, from {} received · temporary disk {} · peak memory {} · {:.1} s",
             numbers::counted(stats.output.lines, "line"),
             numbers::grouped(lines),
             numbers::bytes(stats.temp.peak_bytes),
-            numbers::bytes(stats.memory.peak_rss_bytes),
-            numbers::bytes(stats.memory.limit_bytes),
+            numbers::peak_and_limit(&stats.memory),
             stats.seconds
         ));
     }

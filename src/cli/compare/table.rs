@@ -31,7 +31,7 @@ pub(super) fn of_one(found: &Comparison) -> String {
             numbers::bytes(run.stats.temp.peak_bytes)
         }),
         row("peak memory", &|run| {
-            numbers::bytes(run.stats.memory.peak_rss_bytes)
+            numbers::peak(run.stats.memory.peak_rss_bytes)
         }),
     ];
     if let Some(filter) = &approximate.stats.filter {
@@ -181,6 +181,6 @@ fn row(point: &Comparison) -> [String; 16] {
         optional(point.predicted_fpr),
         optional(point.fill_fpr),
         share(point.quality()),
-        numbers::bytes(point.memory.peak_rss_bytes),
+        numbers::peak(point.memory.peak_rss_bytes),
     ]
 }

@@ -1,4 +1,4 @@
-//! What a result has removed from each of its files (`--out-dir`), as a part of a page.
+//! The lines that a result has removed from each of its files (`--out-dir`), as a part of a page.
 //!
 //! *Owns:* the files that the page shows, and their order. *Invariants:* the file with the largest share removed comes
 //! first; no more than [`MOST_ROWS`] are shown, and what all others have together is. *Cost:* eight bytes a file.

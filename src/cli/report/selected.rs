@@ -71,11 +71,7 @@ pub(super) fn run(
 
 /// Writes the parts about what a run did.
 fn course(figures: &Figures, stats: &Stats, recorded: &Recorded) -> Markup {
-    let peak = format!(
-        "Its peak was {} of {}.",
-        numbers::bytes(stats.memory.peak_rss_bytes),
-        numbers::bytes(stats.memory.limit_bytes)
-    );
+    let peak = format!("Its peak was {}.", numbers::peak_and_limit(&stats.memory));
     html! {
         (plan(figures))
         (sections::timeline(figures, recorded))
@@ -90,8 +86,8 @@ pub(super) fn lead(stats: &Stats) -> Markup {
     html! {
         p.lead {
             "Found by " strong { (stats.strategy) } " (" (if stats.exact { "exact" } else { "approximate" }) ") in "
-            (numbers::duration(stats.seconds)) ", with " (numbers::bytes(stats.memory.peak_rss_bytes)) " of at most "
-            (numbers::bytes(stats.memory.limit_bytes)) " of memory and " (numbers::bytes(stats.temp.peak_bytes))
+            (numbers::duration(stats.seconds)) ", with a peak of memory of "
+            (numbers::peak_and_limit(&stats.memory)) ", and " (numbers::bytes(stats.temp.peak_bytes))
             " of temporary disk."
         }
         @if let Some(filter) = stats.filter.as_ref().filter(|_| !stats.exact) {

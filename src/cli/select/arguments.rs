@@ -90,7 +90,7 @@ pub(crate) struct DiffArguments {
     repeats: RepeatArguments,
 }
 
-/// What is written of the repeats that a union drops.
+/// The form in which the repeats are written that a union drops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum DuplicatesFormat {
     /// The lines or records themselves

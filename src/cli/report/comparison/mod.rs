@@ -42,7 +42,7 @@ pub(super) fn page(
     let peak = peaks.map(|run| run.stats.memory.peak_rss_bytes).max();
     let peak = format!(
         "The largest peak of a run was {}.",
-        numbers::bytes(peak.unwrap_or(0))
+        numbers::peak(peak.unwrap_or(0))
     );
     let last = points.last().zip(bases.last());
     let sections = html! {
