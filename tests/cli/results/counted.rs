@@ -329,7 +329,7 @@ fn lines_that_come_again(is_wanted: fn(usize) -> bool) {
             &often,
             &which,
         ),
-        ("symdiff --count -j 3 -m 16M", sorted, &alone, &counted),
+        ("symdiff --count -j 3 -m 18M", sorted, &alone, &counted),
         ("diff --all -j 1 -m 16M", sorted, &left, &nothing),
     ];
     for (_, (words, order, times, label)) in runs
