@@ -3,10 +3,10 @@
 //! *Owns:* the form of an [`Entry`] in memory and on disk. Nothing here allocates.
 //!
 //! ```text
-//! │ times │ duplicates │ length of the label: 8 │ place: 64, if the order has places │ label │ line │
+//! │ times │ duplicates │ length of the label: 8 │ place: 64, if the order has places │ line │ label │
 //! ```
 //!
-//! *Invariants:* an entry that was written is read back the same, and its line ends where the entry ends.
+//! *Invariants:* an entry that was written is read back the same, and its label ends where the entry ends.
 //!
 //! *Cost:* three bytes a line mostly, and 8 for the place.
 
@@ -34,7 +34,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) line: &'a [u8],
 }
 
-/// The front of an entry, before its label.
+/// The front of an entry, before its line.
 pub(super) type EntryFront = arrayvec::ArrayVec<u8, { 2 * MAX_LENGTH_BYTES + 1 + 8 }>;
 
 impl<'a> Entry<'a> {
@@ -54,10 +54,15 @@ impl<'a> Entry<'a> {
         self.line.len() as u64 + 1
     }
 
-    /// Makes the bytes before the label.
+    /// Makes the bytes before the line.
     pub(super) fn front(&self, order: Order) -> EntryFront {
         let mut front = EntryFront::new();
         for number in [self.times, self.duplicates] {
+            // Most numbers are 0 or 1.
+            if number < 0x80 {
+                front.push(number as u8);
+                continue;
+            }
             let mut bytes = [0; MAX_LENGTH_BYTES];
             let taken = put_length(&mut bytes, number as usize);
             front.extend(bytes[..taken].iter().copied());
@@ -90,7 +95,7 @@ impl<'a> Entry<'a> {
             place = u64::from_be_bytes(*first);
             rest = behind;
         }
-        let (label, line) = rest.split_at_checked(label.into())?;
+        let (line, label) = rest.split_at_checked(rest.len().checked_sub(label.into())?)?;
         Some(Self {
             times: times as u64,
             duplicates: duplicates as u64,
@@ -133,7 +138,7 @@ mod tests {
                     label: label.as_bytes(),
                     line: line.as_bytes(),
                 };
-                let bytes = [&entry.front(order), entry.label, entry.line].concat();
+                let bytes = [&entry.front(order), entry.line, entry.label].concat();
                 assert_eq!(Entry::read(&bytes, order).unwrap(), entry);
             }
         }

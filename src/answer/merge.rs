@@ -11,7 +11,8 @@
 //!                                           SortBuffer ─┘
 //! ```
 //!
-//! 1. If there are more runs than memory can read at once, those of the fewest bytes are merged into one first.
+//! 1. If there are more runs than memory can read at once, some of those of the fewest bytes are merged into one first:
+//!    only as many as must be, so that what is left can be read at once.
 //! 2. What is left in memory is sorted, a buffer on a thread.
 //! 3. Each reader has the next block of its run loaded while its present one is read.
 //!
@@ -23,7 +24,9 @@
 
 use crate::answer::entry::Entry;
 use crate::answer::rules::{SorterRules, WorkBuffer};
-use crate::answer::sorted_run::{RunReader, RunWriter, SortedRun};
+use crate::answer::run_reader::RunReader;
+use crate::answer::run_writer::RunWriter;
+use crate::answer::sorted_run::SortedRun;
 use crate::answer::source::{self, MergeSource};
 use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
@@ -73,13 +76,15 @@ impl Merging<'_, '_> {
         each: impl FnMut(&Entry<'_>) -> Result<()>,
     ) -> Result<()> {
         // Those of the fewest bytes last, where they are taken first: what is merged twice should be little.
-        runs.sort_by_key(|run| std::cmp::Reverse(run.written_bytes()));
+        runs.sort_by_key(|run| std::cmp::Reverse(run.written_bytes));
         // One block of a buffer serves the merges before the last.
-        while let Some(first) = buffers
-            .first_mut()
-            .filter(|_| self.room_for(&runs) < runs.len())
-        {
-            let some = runs.split_off(runs.len().saturating_sub(self.room_for(&runs).max(2)));
+        while let Some(first) = buffers.first_mut() {
+            let reading = runs.iter().map(SortedRun::reading_bytes);
+            let excess = self.merged_first(reading);
+            if excess == 0 {
+                break;
+            }
+            let some = runs.split_off(runs.len().saturating_sub(excess));
             let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut first.block)?;
             let merged = source::merge(self.open(some, queue)?, self.rules.most, |entry| {
                 advance(entry.line_bytes());
@@ -106,23 +111,16 @@ impl Merging<'_, '_> {
     pub(super) fn bytes_before_last(&self, runs: &[SortedRun]) -> u64 {
         let mut sizes: Vec<[u64; 3]> = runs
             .iter()
-            .map(|run| [run.written_bytes(), run.reading_bytes(), run.line_bytes()])
+            .map(|run| [run.written_bytes, run.reading_bytes(), run.line_bytes])
             .collect();
         sizes.sort_by_key(|&[written, ..]| std::cmp::Reverse(written));
-        let available = self.budget.available_bytes();
         let mut bytes = 0;
         loop {
-            let mut left = available;
-            let fits = |&&[_, reading, _]: &&[u64; 3]| {
-                let fits = reading <= left;
-                left = left.saturating_sub(reading);
-                fits
-            };
-            let room = sizes.iter().rev().take_while(fits).count();
-            if room >= sizes.len() {
+            let excess = self.merged_first(sizes.iter().map(|&[_, reading, _]| reading));
+            if excess == 0 {
                 return bytes;
             }
-            let some = sizes.split_off(sizes.len().saturating_sub(room.max(2)));
+            let some = sizes.split_off(sizes.len().saturating_sub(excess));
             let merged = some.iter().fold([0; 3], |all, run| {
                 [all[0] + run[0], all[1].max(run[1]), all[2] + run[2]]
             });
@@ -140,15 +138,24 @@ impl Merging<'_, '_> {
         }
     }
 
-    /// Counts the runs, from the back of `runs`, that can be read at once.
-    fn room_for(&self, runs: &[SortedRun]) -> usize {
+    /// Counts the runs, from the back, that must be merged into one before others; 0 if memory can read all at once.
+    /// `reading` is what a reader of each of them takes, in bytes.
+    fn merged_first(
+        &self,
+        reading: impl DoubleEndedIterator<Item = u64> + ExactSizeIterator,
+    ) -> usize {
+        let runs = reading.len();
         let mut left = self.budget.available_bytes();
-        let fits = |run: &&SortedRun| {
-            let fits = run.reading_bytes() <= left;
-            left = left.saturating_sub(run.reading_bytes());
+        let fits = |bytes: &u64| {
+            let fits = *bytes <= left;
+            left = left.saturating_sub(*bytes);
             fits
         };
-        runs.iter().rev().take_while(fits).count()
+        let room = reading.rev().take_while(fits).count();
+        match runs.saturating_sub(room) {
+            0 => 0,
+            excess => (excess + 1).min(room).max(2),
+        }
     }
 
     /// Opens a reader for each of the `runs`.

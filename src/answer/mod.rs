@@ -34,15 +34,20 @@ pub(crate) mod entry;
 mod files;
 mod groups;
 mod kept;
+mod key_order;
 mod line_numbers;
 mod merge;
 mod ordinal_set;
 mod outbox;
 mod rules;
+mod run_reader;
+mod run_writer;
 mod sort_buffer;
 mod sorted_run;
 mod sorter;
 mod source;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::sync::Arc;

@@ -94,8 +94,8 @@ impl SortBuffer {
         };
         put(&(length as u32).to_le_bytes());
         put(&front);
-        put(entry.label);
         put(entry.line);
+        put(entry.label);
         self.put_back([entry.rank(self.order), start as u64]);
         self.line_bytes += entry.line_bytes();
         true

@@ -27,8 +27,9 @@
 use crate::answer::entry::Entry;
 use crate::answer::merge::Merging;
 use crate::answer::rules::{SorterRules, WorkBuffer};
+use crate::answer::run_writer::RunWriter;
 use crate::answer::sort_buffer::SortBuffer;
-use crate::answer::sorted_run::{RunWriter, SortedRun};
+use crate::answer::sorted_run::SortedRun;
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
@@ -37,7 +38,7 @@ use crate::sys::sync::Mutex;
 use crate::sys::sync::channel::{Receiver, Sender, unbounded};
 
 /// The largest block of a run, in bytes.
-const LARGEST_BLOCK: u64 = 128 << 10;
+const LARGEST_BLOCK: u64 = 64 << 10;
 /// The smallest.
 const SMALLEST_BLOCK: u64 = 16 << 10;
 /// A block has at most this fraction of the memory for one buffer.
@@ -179,7 +180,7 @@ impl<'s> Sorter<'s> {
             let _is_open = self.idle.0.send(buffer);
         }
         let state = self.state.lock();
-        let written = state.runs.iter().map(SortedRun::line_bytes).sum::<u64>();
+        let written = state.runs.iter().map(|run| run.line_bytes).sum::<u64>();
         let merging = Merging {
             rules: &self.rules,
             budget,
@@ -188,7 +189,7 @@ impl<'s> Sorter<'s> {
         let entries = state
             .runs
             .iter()
-            .map(SortedRun::entries)
+            .map(|run| run.entries)
             .fold(entries, u64::saturating_add);
         // Of the first N, it goes through what N lines have in the mean.
         let share = (self.rules.most as f64 / entries.max(1) as f64).min(1.0);
@@ -217,135 +218,5 @@ impl<'s> Sorter<'s> {
             next,
         };
         merging.merge(runs, buffers, advance, |entry| each(entry))
-    }
-}
-
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-mod tests {
-    use super::*;
-    use crate::interrupt::Interrupt;
-    use crate::selection::Order;
-    use crate::temp::quota::Quota;
-    use crate::temp::space::TempSpace;
-
-    /// Makes a sorter with 64 KiB for the first `most` entries in the order of counts.
-    fn top(space: &TempSpace, most: u64, always_spill: bool) -> Sorter<'_> {
-        Sorter::new(SorterRules {
-            order: Order::Count,
-            most,
-            bytes: 64 << 10,
-            buffers: 1,
-            space,
-            address: Address {
-                run: 1,
-                store: 0,
-                bucket: 0,
-                level: 0,
-                number: 0,
-            },
-            always_spill,
-        })
-    }
-
-    #[test]
-    fn l15_the_first_entries_come_whether_memory_has_room_for_them_or_not() {
-        let directory = tempfile::tempdir().unwrap();
-        let parents = [directory.path().to_owned()];
-        let entry = |i: u64| match i % 5000 {
-            // Longer than a buffer: a run of its own, one of which is the first of all.
-            7 => (!(i / 100 + 50), format!("{i:0>60000}")),
-            _ => (!(i / 100), format!("{:08} line", i * 7919 % 20_011)),
-        };
-        let mut expected: Vec<_> = (0..20_000).map(entry).collect();
-        expected.sort();
-        for (most, always_spill) in [
-            (1, false),
-            (100, false),
-            (100, true),
-            (3000, false),
-            (50_000, false),
-        ] {
-            let space = TempSpace::new(&parents, Quota::new(u64::MAX), &Interrupt::new());
-            let sorter = top(&space, most, always_spill);
-            let mut work = sorter.take().unwrap();
-            for (place, line) in (0..20_000).map(entry) {
-                sorter
-                    .push(&mut work, &Entry::once(line.as_bytes(), place))
-                    .unwrap();
-            }
-            sorter.put(work).unwrap();
-            let budget = MemoryBudget::new(400 << 10, 0);
-            let mut found = Vec::new();
-            let collect = |entry: &Entry<'_>| {
-                found.push((entry.place, String::from_utf8(entry.line.to_vec()).unwrap()));
-                Ok(())
-            };
-            sorter.merge(&budget, &|_| {}, collect).unwrap();
-            let first = &expected[..expected.len().min(most as usize)];
-            assert!(found == first, "{most}: {} lines", found.len());
-            // The long lines are written in any case.
-            let written = space.space_use().written_bytes;
-            let is_small = written < 400 << 10;
-            assert_eq!(is_small, most <= 100, "{most}: {written}");
-        }
-    }
-
-    #[test]
-    fn l10_runs_that_memory_cannot_read_at_once_are_merged_in_several_levels() {
-        let directory = tempfile::tempdir().unwrap();
-        let parents = [directory.path().to_owned()];
-        let space = TempSpace::new(&parents, Quota::new(u64::MAX), &Interrupt::new());
-        let address = Address {
-            run: 1,
-            store: 0,
-            bucket: 0,
-            level: 0,
-            number: 0,
-        };
-        let sorter = Sorter::new(SorterRules {
-            order: Order::Sorted,
-            most: u64::MAX,
-            bytes: 64 << 10,
-            buffers: 1,
-            space: &space,
-            address,
-            always_spill: false,
-        });
-        let line = |i: usize| match i % 1000 {
-            // Longer than a buffer: a run of its own.
-            7 => format!("{:0>60000}", i * 7919 % 20_011),
-            _ => format!("{:08} line", i * 7919 % 20_011),
-        };
-        let mut work = sorter.take().unwrap();
-        for line in (0..20_000).map(line) {
-            let entry = Entry::once(line.as_bytes(), 0);
-            sorter.push(&mut work, &entry).unwrap();
-        }
-        sorter.put(work).unwrap();
-        let written = space.space_use().written_bytes;
-        // Room for two long lines and some blocks.
-        let budget = MemoryBudget::new(240 << 10, 0);
-        let mut found = Vec::new();
-        let collect = |entry: &Entry<'_>| {
-            found.push(entry.line.to_vec());
-            Ok(())
-        };
-        let planned = sorter.bytes_to_merge(&budget);
-        let merged = std::cell::Cell::new(0);
-        sorter
-            .merge(&budget, &|bytes| merged.set(merged.get() + bytes), collect)
-            .unwrap();
-        let bytes: u64 = found.iter().map(|line| line.len() as u64 + 1).sum();
-        assert!(merged.get() > 0, "nothing was heard of the first level");
-        let share = (merged.get() + bytes) as f64 / planned as f64;
-        assert!((0.9..=1.1).contains(&share), "{share} of {planned}");
-        assert!(
-            space.space_use().written_bytes > written,
-            "one level was enough"
-        );
-        let mut expected: Vec<Vec<u8>> = (0..20_000).map(|i| line(i).into_bytes()).collect();
-        expected.sort();
-        assert!(found == expected);
     }
 }

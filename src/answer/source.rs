@@ -1,38 +1,39 @@
 //! The sources of a merge: entries in order, and which source has the first of all.
 //!
-//! *Owns:* [`MergeSource`] and the comparisons of a merge. The sources are a heap; the first one goes on to its next
-//! entry where it is, and then moves to where it belongs.
+//! *Owns:* [`MergeSource`], and the tournament of a merge: a tree of losers. Each node has the source that lost there;
+//! the one that won goes on. When the first of all sources has gone on to its next entry, that one plays against the
+//! losers on its way up.
 //!
-//! The lines of hundreds of sources are far apart in memory, and to look them up is most of what a merge would cost. So
-//! each source keeps the first bytes of its line. Lines are looked up where these are equal.
+//! ```text
+//!            winner: 2
+//!            node 1: 0               node 1 has the loser between the winners of nodes 2 and 3
+//!        node 2: 1   node 3: 3
+//!        0      1    2      3        sources
+//! ```
 //!
-//! *Invariants:* of equal entries any may come first. A source that has no further entry is not in the heap.
+//! Sources are compared by their heads ([`key_order`](crate::answer::key_order)). All losers on the way of the winner
+//! lost against it, so they are coded against its entry, and so is its next one.
 //!
-//! *Cost:* a comparison for each level of the heap and each entry; [`FRONT`] bytes for each source.
+//! *Invariants:* of equal entries any may come first. A source that has no further entry loses to all others.
 //!
-//! *Sources:* Knuth, The Art of Computer Programming, volume 3, 5.4.1 (multiway merging).
+//! *Cost:* a comparison of two numbers for each level of the tree and each entry, mostly.
+//!
+//! *Sources:* Knuth, The Art of Computer Programming, volume 3, 5.4.1 (multiway merging, trees of losers).
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 
 use crate::answer::entry::Entry;
+use crate::answer::key_order::{Head, compare_entries, compare_heads, shared_prefix};
+use crate::answer::run_reader::RunReader;
 use crate::answer::sort_buffer::SortBuffer;
-use crate::answer::sorted_run::{RunReader, SortedRun};
+use crate::answer::sorted_run::SortedRun;
 use crate::error::Result;
 use crate::selection::Order;
 
-/// Bytes of a line that are compared without looking the line up.
-const FRONT: usize = 64;
-
-/// Entries in order, of which the merge sees one at a time. The greatest source is that whose entry comes first.
+/// Entries in order, of which the merge sees one at a time.
 pub(super) struct MergeSource<'a> {
     entries: Entries<'a>,
     order: Order,
-    /// The rank of the present entry.
-    rank: u64,
-    /// The first bytes of its line in the order of lines, and zeros after its end.
-    front: Box<[u8; FRONT]>,
 }
 
 /// The entries of a source, in memory or in a file.
@@ -65,8 +66,16 @@ impl Entries<'_> {
         }
     }
 
-    fn line(&self) -> &[u8] {
-        self.entry().map_or(&[], |entry| entry.line)
+    /// Counts the first bytes that the line of the present entry shares with the one before it.
+    fn shared(&self) -> usize {
+        match self {
+            Self::SortBuffer { buffer, next } => {
+                let line = |number: Option<usize>| buffer.entry(number?).map(|entry| entry.line);
+                let pair = line(next.checked_sub(2)).zip(line(next.checked_sub(1)));
+                pair.map_or(0, |(before, line)| shared_prefix(before, line))
+            }
+            Self::Run(reader) => reader.shared(),
+        }
     }
 }
 
@@ -82,12 +91,7 @@ impl<'a> MergeSource<'a> {
     }
 
     fn new(entries: Entries<'a>, order: Order) -> Self {
-        Self {
-            entries,
-            order,
-            rank: 0,
-            front: Box::new([0; FRONT]),
-        }
+        Self { entries, order }
     }
 
     /// Returns the run, to be discarded.
@@ -98,46 +102,114 @@ impl<'a> MergeSource<'a> {
         }
     }
 
-    /// Goes to the next entry; false at the end.
-    fn advance(&mut self) -> Result<bool> {
+    /// Goes to the next entry, whose head is then coded against the present one; the first against an empty line with
+    /// the place 0.
+    ///
+    /// # Errors
+    /// Where a run cannot be read.
+    fn advance(&mut self, head: &mut Head) -> Result<()> {
+        let place_before = self.entries.entry().map_or(0, |entry| entry.place);
         let goes_on = self.entries.advance()?;
-        if let Some(entry) = self.entries.entry() {
-            self.rank = entry.rank(self.order);
-            if self.order.compares_lines() {
-                let length = entry.line.len().min(FRONT);
-                self.front[..length].copy_from_slice(&entry.line[..length]);
-                self.front[length..].fill(0);
+        match self.entries.entry().filter(|_| goes_on) {
+            Some(entry) => head.take(&entry, self.order, place_before, self.entries.shared()),
+            None => *head = Head::ended(),
+        }
+        Ok(())
+    }
+}
+
+/// The sources of a merge as a tree of losers.
+struct Tournament<'a> {
+    sources: Vec<MergeSource<'a>>,
+    /// The head of each source, coded against the entry that it lost to, or the last that was taken.
+    heads: Vec<Head>,
+    /// The source that lost at each node, and at 0 the one that won. The children of node n are 2 n and 2 n + 1, which
+    /// are sources from the number of sources on.
+    losers: Vec<usize>,
+}
+
+impl<'a> Tournament<'a> {
+    /// Lets `sources`, at least one, play against each other, each with its first entry.
+    ///
+    /// # Errors
+    /// Where a source cannot be read.
+    fn new(mut sources: Vec<MergeSource<'a>>) -> Result<Self> {
+        let mut heads = vec![Head::ended(); sources.len()];
+        for (source, head) in sources.iter_mut().zip(&mut heads) {
+            source.advance(head)?;
+        }
+        let mut tournament = Self {
+            losers: vec![0; sources.len()],
+            sources,
+            heads,
+        };
+        tournament.losers[0] = tournament.play(1);
+        Ok(tournament)
+    }
+
+    /// Plays all matches at `node` and below. Returns the winner.
+    fn play(&mut self, node: usize) -> usize {
+        if let Some(source) = node.checked_sub(self.sources.len()) {
+            return source;
+        }
+        let (one, other) = (self.play(2 * node), self.play(2 * node + 1));
+        let (winner, loser) = self.meet(one, other);
+        self.losers[node] = loser;
+        winner
+    }
+
+    /// Lets two sources play whose heads are coded against the same entry. Returns the winner, and the loser, which is
+    /// then coded against it.
+    #[inline]
+    fn meet(&mut self, one: usize, other: usize) -> (usize, usize) {
+        let order = self.sources[one].order;
+        let Ok(heads) = self.heads.get_disjoint_mut([one, other]) else {
+            return (one, other);
+        };
+        let ordering = compare_heads(heads, order).unwrap_or_else(|| self.look_up(one, other));
+        if ordering.is_gt() {
+            (other, one)
+        } else {
+            (one, other)
+        }
+    }
+
+    /// Compares the entries of two sources.
+    #[cold]
+    fn look_up(&mut self, one: usize, other: usize) -> Ordering {
+        let entries = [one, other].map(|source| self.sources[source].entries.entry());
+        let heads = self.heads.get_disjoint_mut([one, other]);
+        match (heads, &entries) {
+            (Ok(heads), [Some(of_one), Some(of_other)]) => {
+                compare_entries(heads, [of_one, of_other], self.sources[one].order)
             }
+            _ => Ordering::Equal,
         }
-        Ok(goes_on)
     }
-}
 
-impl Ord for MergeSource<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let by_rank = other.rank.cmp(&self.rank);
-        if !self.order.compares_lines() {
-            return by_rank;
+    /// Returns the first of all entries; `None` if there is no further one.
+    fn first(&self) -> Option<Entry<'_>> {
+        let winner = self.losers[0];
+        let entries = &self.sources[winner].entries;
+        entries.entry().filter(|_| !self.heads[winner].has_ended())
+    }
+
+    /// Goes on to the next entry.
+    ///
+    /// # Errors
+    /// Where a source cannot be read.
+    fn advance(&mut self) -> Result<()> {
+        let mut winner = self.losers[0];
+        self.sources[winner].advance(&mut self.heads[winner])?;
+        let mut node = usize::midpoint(self.sources.len(), winner);
+        while node > 0 {
+            (winner, self.losers[node]) = self.meet(winner, self.losers[node]);
+            node /= 2;
         }
-        by_rank
-            .then_with(|| other.front.cmp(&self.front))
-            .then_with(|| other.entries.line().cmp(self.entries.line()))
+        self.losers[0] = winner;
+        Ok(())
     }
 }
-
-impl PartialOrd for MergeSource<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for MergeSource<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for MergeSource<'_> {}
 
 /// Hands the first `most` entries of `sources`, of which none was advanced, to `each`, in order. Returns the sources.
 ///
@@ -148,31 +220,18 @@ pub(super) fn merge(
     most: u64,
     mut each: impl FnMut(&Entry<'_>) -> Result<()>,
 ) -> Result<Vec<MergeSource<'_>>> {
-    let mut ended = Vec::with_capacity(sources.len());
-    let mut heap = BinaryHeap::with_capacity(sources.len());
-    for mut source in sources {
-        if source.advance()? {
-            heap.push(source);
-        } else {
-            ended.push(source);
-        }
+    if sources.is_empty() {
+        return Ok(sources);
     }
-    let mut left = most;
-    while let Some(mut first) = heap.peek_mut() {
-        if left == 0 {
+    let mut tournament = Tournament::new(sources)?;
+    for _ in 0..most {
+        let Some(entry) = tournament.first() else {
             break;
-        }
-        left -= 1;
-        if let Some(entry) = first.entries.entry() {
-            each(&entry)?;
-        }
-        // It moves to where its next entry belongs when `first` is dropped.
-        if !first.advance()? {
-            ended.push(PeekMut::pop(first));
-        }
+        };
+        each(&entry)?;
+        tournament.advance()?;
     }
-    ended.extend(heap);
-    Ok(ended)
+    Ok(tournament.sources)
 }
 
 #[cfg(test)]
@@ -182,6 +241,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::answer::key_order::MOST_SHARED;
     use crate::memory::budget::MemoryBudget;
 
     /// Merges buffers with these lines.
@@ -214,7 +274,7 @@ mod tests {
         fn lines_of_any_number_of_sources_come_in_order(
             lines in vec(vec(vec(prop_oneof![4 => Just(b'a'), 1 => Just(0), 1 => any::<u8>()], 0..12), 0..9), 0..12),
             // Lines may differ only after what is compared first.
-            shared in prop_oneof![Just(0), FRONT - 12..FRONT + 3],
+            shared in prop_oneof![Just(0), 0..20_usize, MOST_SHARED - 12..MOST_SHARED + 3],
         ) {
             let mut lines = lines;
             for line in lines.iter_mut().flatten() {
