@@ -14,7 +14,7 @@ use outset::{
     Dialect, Error, ErrorKind, Field, Interrupt, Keys, Options, RowCopy, Selection, Syntax,
 };
 
-use crate::util::{Sandbox, alone, run_to_select};
+use crate::util::{Sandbox, alone, resident_bytes, run_to_select};
 
 fn files() -> Vec<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
@@ -332,6 +332,18 @@ fn b23_rows_are_copied_whole_and_in_their_order() {
             assert_eq!(copied.bytes, fs::metadata(&to).unwrap().len());
             let expected: Vec<&String> = numbers.iter().map(|&row| &all[row as usize]).collect();
             assert!(rows_of(&to).iter().eq(expected), "{rows}, one in {one_in}");
+            // On several threads it is the same file.
+            let mut given = numbers.iter().map(|&number| Ok(number));
+            let copied = copy
+                .on_threads(3)
+                .copy(
+                    &mut given,
+                    (Vec::new(), "to"),
+                    4 << 30,
+                    (&Interrupt::new(), &|_, _| {}),
+                )
+                .unwrap();
+            assert!(copied.target == fs::read(&to).unwrap());
         }
         let copy = RowCopy::open(&from, 4 << 30).unwrap();
         let target = (Vec::new(), "to");
@@ -346,6 +358,47 @@ fn b23_rows_are_copied_whole_and_in_their_order() {
             .unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Input, "{refused}");
     }
+}
+
+#[test]
+#[ignore = "slow: 200 MB of texts"]
+fn b23_columns_that_memory_has_no_room_for_at_the_same_time_are_copied_one_by_one() {
+    let _alone = alone();
+    let sandbox = Sandbox::new();
+    let (from, to) = (sandbox.file("from", b""), sandbox.path("to"));
+    let one_by_one = sandbox.path("one-by-one");
+    let schema = "message m { REQUIRED BYTE_ARRAY a; REQUIRED BYTE_ARRAY b; }";
+    let schema = parquet::schema::parser::parse_message_type(schema).unwrap();
+    let file = fs::File::create(&from).unwrap();
+    let mut writer =
+        parquet::file::writer::SerializedFileWriter::new(file, schema.into(), Arc::default())
+            .unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut choices = Choices::seeded(6);
+    while let Some(mut column) = group.next_column().unwrap() {
+        for _ in 0..100 {
+            let mut text = || -> Vec<u8> {
+                let words = (0..125).map(|_| choices.any().to_le_bytes());
+                words.flatten().collect()
+            };
+            let values: Vec<_> = (0..1000).map(|_| text().into()).collect();
+            let column = column.typed::<parquet::data_type::ByteArrayType>();
+            column.write_batch(&values, None, None).unwrap();
+        }
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.close().unwrap();
+    // What two lanes would hold back of one row group is more than the memory.
+    let limit = resident_bytes() + (180 << 20);
+    for (threads, to) in [(1, &one_by_one), (2, &to)] {
+        let copy = RowCopy::open(&from, limit).unwrap().on_threads(threads);
+        let target = (fs::File::create(to).unwrap(), "to");
+        let mut rows = (0..100_000).map(Ok);
+        copy.copy(&mut rows, target, limit, (&Interrupt::new(), &|_, _| {}))
+            .unwrap();
+    }
+    assert!(fs::read(&to).unwrap() == fs::read(&one_by_one).unwrap());
 }
 
 #[test]
@@ -378,13 +431,16 @@ fn b23_damaged_files_are_not_copied() {
     let sandbox = Sandbox::new();
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
     for name in ["short-row-group", "odd-levels"] {
-        let copy = RowCopy::open(&corpus.join(name), 4 << 30).unwrap();
-        let target = (Vec::new(), "to");
-        let mut rows = (0..100).map(Ok);
-        let refused = copy
-            .copy(&mut rows, target, 4 << 30, (&Interrupt::new(), &|_, _| {}))
-            .unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::Input, "{name}: {refused}");
+        let refused = [1, 3].map(|threads| {
+            let copy = RowCopy::open(&corpus.join(name), 4 << 30).unwrap();
+            let target = (Vec::new(), "to");
+            let mut rows = (0..100).map(Ok);
+            copy.on_threads(threads)
+                .copy(&mut rows, target, 4 << 30, (&Interrupt::new(), &|_, _| {}))
+                .unwrap_err()
+        });
+        assert_eq!(refused[0].kind(), ErrorKind::Input, "{name}");
+        assert_eq!(refused[0].to_string(), refused[1].to_string(), "{name}");
     }
     for name in ["h-children", "h-delta1", "h-neglen", "h-nodict"] {
         let refused = read(&corpus.join(name), Field::Number(1), &sandbox.path("")).unwrap_err();

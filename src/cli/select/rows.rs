@@ -53,7 +53,7 @@ pub(super) fn find_rows(
             "put a Parquet file first, or give the output another name",
         ));
     };
-    let copy = RowCopy::open(first, memory_bytes(options))?;
+    let copy = RowCopy::open(first, memory_bytes(options))?.on_threads(threads(options));
     check(request, options, result.name())?;
     if !request.selection.can_repeat() {
         return Err(Error::usage(
@@ -164,7 +164,7 @@ pub(super) fn find_rows_of_files(
         if bytes > 0 {
             // What the copies before this one have freed counts as long as the allocator has it.
             give_back_free_memory();
-            let copy = RowCopy::open(path, memory_bytes(&options))?;
+            let copy = RowCopy::open(path, memory_bytes(&options))?.on_threads(threads(&options));
             let name = directory.target();
             let target = (Inside(&mut directory), name.as_str());
             let watch = (&options.interrupt, &advance as _);
@@ -204,6 +204,11 @@ fn state(path: &Path) -> u64 {
 fn memory_bytes(options: &Options) -> u64 {
     let given = options.memory_bytes;
     given.unwrap_or_else(machine::default_memory_bytes)
+}
+
+/// Returns the number of threads of the run.
+fn threads(options: &Options) -> usize {
+    options.threads.unwrap_or_else(machine::default_threads)
 }
 
 /// Checks that a result of Parquet files, which messages call `name`, gets whole rows.

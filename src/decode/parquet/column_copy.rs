@@ -18,11 +18,12 @@ use crate::decode::parquet::pages::ColumnChunk;
 use crate::decode::parquet::values::{Decoded, Values, guard};
 
 /// Who has memory of a copy, by their indexes in the [`Allowance`]: the pages that are read, the values that are
-/// copied, and what is remembered for the footer.
+/// copied, what is remembered for the footer, and columns that wait until they are written.
 const PAGES: usize = 0;
 const COPIES: usize = 1;
 pub(super) const FOOTER: usize = 2;
-pub(super) const USERS: usize = 3;
+pub(super) const ENCODED: usize = 3;
+pub(super) const USERS: usize = 4;
 
 /// The bytes of values that are copied at a time without a grant.
 const PIECE_BYTES: u64 = 256 << 10;

@@ -1,39 +1,27 @@
 //! Copying rows of a file to a new one.
 //!
 //! *Owns:* [`RowCopy`]. *Invariants:* the new file has the columns of the old one, with their types, names and
-//! compression, and the rows that were named, in their order; it is complete, or the copy fails. *Cost:* each column of
-//! the row groups that have such rows is read once for each [`GROUP_ROWS`] rows; one column at a time is in memory, by
-//! its pages.
-//!
-//! ```text
-//!  numbers ──▶ as many as a row group gets
-//!                for each column:  Pages ──▶ skip, read ──▶ column of the new row group
-//! ```
+//! compression, and the rows that were named, in their order; it is complete, or the copy fails. *Cost:* that of its
+//! row groups ([`group_copy`](crate::decode::parquet::group_copy)), one after the other.
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::parquet::basic::Type;
-use ::parquet::data_type::{
-    BoolType, ByteArrayType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
-    Int96Type,
-};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::ParquetMetaData;
-use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
-use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use ::parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
+use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 
 use crate::decode::compressed::{Signature, signature_of};
 use crate::decode::file_state::FileState;
 use crate::decode::io_error::unreadable;
 use crate::decode::parquet::allowance::Allowance;
-use crate::decode::parquet::column_copy::{ColumnCopy, FOOTER, USERS, WRITER_BYTES};
-use crate::decode::parquet::footer::{chunk_of, read_footer};
-use crate::decode::parquet::pages::damaged;
-use crate::decode::parquet::{failure, group_name};
+use crate::decode::parquet::column_copy::{FOOTER, USERS, WRITER_BYTES};
+use crate::decode::parquet::column_lanes::ColumnLanes;
+use crate::decode::parquet::footer::read_footer;
+use crate::decode::parquet::group_copy::{GroupCopy, GroupRows, Unwritable};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
@@ -60,6 +48,8 @@ pub struct RowCopy {
     state: FileState,
     /// All rows of the file.
     rows: u64,
+    /// The most threads that copy columns at the same time.
+    threads: usize,
 }
 
 /// Is called with bytes and rows of the file that a copy is done with, which [`RowCopy::bytes_of`] foretells.
@@ -74,24 +64,6 @@ pub struct Copied<W> {
     pub bytes: u64,
     /// The largest resident size that the process ever had, in bytes.
     pub peak_rss_bytes: u64,
-}
-
-/// The file that rows come from, and the memory for them.
-struct RowSource<'a> {
-    copy: &'a RowCopy,
-    metadata: &'a ParquetMetaData,
-    /// The number of the first row of each row group, and of all rows.
-    starts: Vec<u64>,
-    allowance: Arc<Allowance>,
-    interrupt: &'a Interrupt,
-    advance: Advance<'a>,
-}
-
-/// Rows of one row group among the numbers of a batch.
-struct Span {
-    group: usize,
-    /// Their numbers, as indexes in the batch.
-    numbers: Range<usize>,
 }
 
 impl RowCopy {
@@ -121,6 +93,7 @@ impl RowCopy {
                     path: path.to_owned(),
                     state,
                     file: Arc::new(file),
+                    threads: 1,
                 })
             }
             _ => Err(Error::usage(
@@ -131,6 +104,12 @@ impl RowCopy {
                 "put a Parquet file first, or give the output another name",
             )),
         }
+    }
+
+    /// Lets as many as `threads` columns be copied at the same time, where memory has room for them.
+    #[must_use]
+    pub fn on_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
     }
 
     /// Estimates the bytes of the file that `rows` of its rows take.
@@ -164,21 +143,24 @@ impl RowCopy {
         let budget = MemoryBudget::new(memory_bytes.saturating_sub(beside), beside);
         let allowance =
             Allowance::new(self.path.clone(), USERS, &budget).beside(beside + LATER_BYTES);
-        let mut starts = vec![0_u64];
-        for group in metadata.row_groups() {
-            let rows = group.num_rows().max(0) as u64;
-            starts.push(starts[starts.len() - 1].saturating_add(rows));
-        }
-        let reading = RowSource {
-            copy: self,
-            metadata: &metadata,
-            starts,
-            allowance: Arc::new(allowance),
+        let groups = GroupCopy::new(
+            &self.file,
+            &self.path,
+            self.state.size,
+            &metadata,
             interrupt,
+        );
+        let columns = metadata.file_metadata().schema_descr().num_columns();
+        let most = self.threads.min(columns);
+        let writing = Writing {
+            copy: self,
+            groups,
+            lanes: ColumnLanes::new(&self.path, most, &budget),
+            allowance: Arc::new(allowance),
             advance,
         };
         let unwritable = |error| output_error(name, "cannot write", as_io(error));
-        let bytes = reading.write(rows, &mut target, &unwritable)?;
+        let bytes = writing.write(rows, &mut target, &unwritable)?;
         let metadata = self
             .file
             .metadata()
@@ -192,21 +174,28 @@ impl RowCopy {
     }
 }
 
-impl RowSource<'_> {
+/// A file that is being written.
+struct Writing<'a> {
+    copy: &'a RowCopy,
+    groups: GroupCopy<'a>,
+    /// The threads that copy columns; `None` if one column is copied at a time.
+    lanes: Option<ColumnLanes>,
+    allowance: Arc<Allowance>,
+    advance: Advance<'a>,
+}
+
+impl Writing<'_> {
     /// Writes a file with these rows; returns its bytes.
     fn write(
-        &self,
+        mut self,
         rows: &mut dyn Iterator<Item = Result<u64>>,
         target: &mut (impl Write + Send),
-        unwritable: &dyn Fn(ParquetError) -> Error,
+        unwritable: &Unwritable<'_>,
     ) -> Result<u64> {
-        let schema = self
-            .metadata
-            .file_metadata()
-            .schema_descr()
-            .root_schema_ptr();
-        let properties = Arc::new(properties(self.metadata));
-        let writer = SerializedFileWriter::new(target, schema, properties);
+        let metadata = self.groups.metadata();
+        let schema = metadata.file_metadata().schema_descr().root_schema_ptr();
+        let properties = Arc::new(properties(metadata));
+        let writer = SerializedFileWriter::new(target, schema, Arc::clone(&properties));
         let mut writer = writer.map_err(unwritable)?;
         let (mut numbers, mut columns) = (Vec::with_capacity(GROUP_ROWS), 0);
         loop {
@@ -217,17 +206,12 @@ impl RowSource<'_> {
             if numbers.is_empty() {
                 break;
             }
-            let spans = self.spans(&numbers)?;
+            let rows = self.groups.rows(&numbers)?;
             let mut group = writer.next_row_group().map_err(unwritable)?;
-            let mut leaf = 0;
-            while let Some(column) = group.next_column().map_err(unwritable)? {
-                self.copy_column(leaf, &numbers, &spans, column, unwritable)?;
-                leaf += 1;
-            }
+            columns += self.write_group(&rows, &properties, &mut group, unwritable)?;
             group.close().map_err(unwritable)?;
             (self.advance)(0, numbers.len() as u64);
             // It stays until the footer is written.
-            columns += leaf as u64;
             self.allowance
                 .grow_to(FOOTER, columns * WRITTEN_COLUMN_BYTES)?;
         }
@@ -235,79 +219,41 @@ impl RowSource<'_> {
         Ok(writer.bytes_written() as u64)
     }
 
-    /// Finds the row group of each of `numbers`.
-    fn spans(&self, numbers: &[u64]) -> Result<Vec<Span>> {
-        let mut spans = Vec::new();
-        let mut first = 0;
-        while let Some(&number) = numbers.get(first) {
-            let group = self.starts.partition_point(|&start| start <= number);
-            let Some(&end) = self.starts.get(group) else {
-                let name = "the Parquet file";
-                return Err(failure(
-                    &self.copy.path,
-                    name,
-                    damaged("it has fewer rows than before"),
-                ));
-            };
-            let behind = first + numbers[first..].partition_point(|&number| number < end);
-            spans.push(Span {
-                group: group - 1,
-                numbers: first..behind,
-            });
-            first = behind;
+    /// Writes the columns of a row group; returns how many they are.
+    ///
+    /// Several at the same time, where that has memory. What then fails is done again without: that needs less memory,
+    /// or tells what is wrong.
+    fn write_group<W: Write + Send>(
+        &mut self,
+        rows: &GroupRows<'_>,
+        properties: &WriterPropertiesPtr,
+        group: &mut SerializedRowGroupWriter<'_, W>,
+        unwritable: &Unwritable<'_>,
+    ) -> Result<u64> {
+        let columns = self.groups.columns();
+        let bytes = self.copy.bytes_of(rows.count()) / columns.max(1) as u64;
+        let encoded = self.lanes.take().and_then(|lanes| {
+            let encoded = lanes.encode(&self.groups, rows, properties)?;
+            self.lanes = Some(lanes);
+            Some(encoded)
+        });
+        if let Some(encoded) = encoded {
+            for (chunk, closed) in encoded {
+                group.append_column(&chunk, closed).map_err(unwritable)?;
+                (self.advance)(bytes, 0);
+            }
+            return Ok(columns as u64);
         }
-        Ok(spans)
-    }
-
-    /// Copies a column of the rows with these numbers.
-    fn copy_column(
-        &self,
-        leaf: usize,
-        numbers: &[u64],
-        spans: &[Span],
-        mut to: SerializedColumnWriter<'_>,
-        unwritable: &dyn Fn(ParquetError) -> Error,
-    ) -> Result<()> {
-        let column = self.metadata.file_metadata().schema_descr().column(leaf);
-        for span in spans {
-            self.interrupt.check()?;
-            let of_group = |number: &u64| number - self.starts[span.group];
-            let rows: Vec<u64> = numbers[span.numbers.clone()].iter().map(of_group).collect();
-            let group = group_name(span.group);
-            let chunk = self.metadata.row_group(span.group).columns().get(leaf);
-            let chunk = chunk.ok_or_else(|| damaged("a column is missing"));
-            let chunk = chunk
-                .and_then(|chunk| chunk_of(chunk, self.copy.state.size))
-                .map_err(|error| failure(&self.copy.path, &group, error))?;
-            let copy = ColumnCopy {
-                file: &self.copy.file,
-                column: &column,
-                chunk,
-                memory: &self.allowance,
-                rows: &rows,
-            };
-            let copied = match column.physical_type() {
-                Type::BOOLEAN => copy.append_to::<BoolType>(to.typed()),
-                Type::INT32 => copy.append_to::<Int32Type>(to.typed()),
-                Type::INT64 => copy.append_to::<Int64Type>(to.typed()),
-                Type::INT96 => copy.append_to::<Int96Type>(to.typed()),
-                Type::FLOAT => copy.append_to::<FloatType>(to.typed()),
-                Type::DOUBLE => copy.append_to::<DoubleType>(to.typed()),
-                Type::BYTE_ARRAY => copy.append_to::<ByteArrayType>(to.typed()),
-                Type::FIXED_LEN_BYTE_ARRAY => copy.append_to::<FixedLenByteArrayType>(to.typed()),
-            };
-            copied.map_err(|error| match error {
-                // What the system says of the target; all else comes from what was read.
-                ParquetError::External(source) if source.is::<io::Error>() => {
-                    unwritable(ParquetError::External(source))
-                }
-                error => failure(&self.copy.path, &group, error),
-            })?;
-            let columns = self.metadata.file_metadata().schema_descr().num_columns();
-            let bytes = self.copy.bytes_of(span.numbers.len() as u64);
-            (self.advance)(bytes / columns.max(1) as u64, 0);
+        let mut leaf = 0;
+        while let Some(mut column) = group.next_column().map_err(unwritable)? {
+            let memory = &self.allowance;
+            self.groups
+                .copy_column(leaf, rows, column.untyped(), memory, unwritable)?;
+            column.close().map_err(unwritable)?;
+            (self.advance)(bytes, 0);
+            leaf += 1;
         }
-        to.close().map_err(unwritable)
+        Ok(columns as u64)
     }
 }
 

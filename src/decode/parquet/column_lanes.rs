@@ -1,0 +1,153 @@
+//! Copying several columns of a row group at the same time.
+//!
+//! *Owns:* the threads of a copy, and the memory that each of them has. *Invariants:* a column is the same as if it was
+//! copied by itself; what is made for it has memory before it is there, or the copy is done without lanes.
+//!
+//! ```text
+//!  columns, the largest first ─▶ lane 0: copy_column ─▶ ColumnWriter ─▶ bytes ─┬─▶ the new row group,
+//!                             ─▶ lane 1: copy_column ─▶ ColumnWriter ─▶ bytes ─┘   in the order of the file
+//! ```
+//!
+//! *Cost:* for each lane, what a writer takes ([`WRITER_BYTES`]), its pages, and the columns that it has copied of a
+//! row group. So there are lanes only where memory has [`LANE_BYTES`] for each.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ::parquet::column::writer::{ColumnCloseResult, get_column_writer};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::properties::WriterPropertiesPtr;
+use ::parquet::file::writer::{SerializedPageWriter, TrackedWrite};
+use bytes::Bytes;
+
+use crate::decode::parquet::allowance::Allowance;
+use crate::decode::parquet::column_copy::{ENCODED, USERS, WRITER_BYTES};
+use crate::decode::parquet::group_copy::{GroupCopy, GroupRows};
+use crate::error::{Error, Result};
+use crate::memory::budget::{MemoryBudget, Reservation};
+use crate::sys::compute_pool;
+
+/// The memory that a lane should find, in bytes: for its writer, some pages, and a few columns of a row group.
+const LANE_BYTES: u64 = 64 << 20;
+
+/// The first memory for a column, in bytes.
+const FIRST_BYTES: usize = 64 << 10;
+
+/// The threads of a copy.
+pub(super) struct ColumnLanes {
+    /// The memory of each lane, but for its writer.
+    memory: Vec<Arc<Allowance>>,
+    /// The memory of the writers.
+    _writers: Reservation,
+}
+
+/// A column that was copied: its bytes, and what is said of it in the footer.
+pub(super) type Encoded = (Bytes, ColumnCloseResult);
+
+impl ColumnLanes {
+    /// Makes as many lanes as `budget` has memory for, up to `most`; `None` if these are fewer than two.
+    pub(super) fn new(path: &Path, most: usize, budget: &MemoryBudget) -> Option<Self> {
+        let lanes = (budget.available_bytes() / LANE_BYTES).min(most as u64);
+        if lanes < 2 {
+            return None;
+        }
+        let lane = |_| Arc::new(Allowance::new(path.to_owned(), USERS, budget));
+        Some(Self {
+            _writers: budget
+                .reserve("columns of Parquet", lanes * WRITER_BYTES)
+                .ok()?,
+            memory: (0..lanes).map(lane).collect(),
+        })
+    }
+
+    /// Copies all columns of `rows`. They come in the order of the file; `None` if any fails.
+    pub(super) fn encode(
+        &self,
+        groups: &GroupCopy<'_>,
+        rows: &GroupRows<'_>,
+        properties: &WriterPropertiesPtr,
+    ) -> Option<Vec<Encoded>> {
+        let mut leaves: Vec<usize> = (0..groups.columns()).collect();
+        leaves.sort_by_key(|&leaf| std::cmp::Reverse(groups.column_bytes(leaf)));
+        let next = AtomicUsize::new(0);
+        let lane = |memory: &Arc<Allowance>| {
+            let (mut encoded, mut bytes) = (Vec::new(), 0);
+            while let Some(&leaf) = leaves.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let column = Chunk::encode(groups, rows, leaf, properties, (memory, bytes))?;
+                bytes += column.0.len() as u64;
+                encoded.push((leaf, column));
+            }
+            Ok(encoded)
+        };
+        let lanes = self.memory.iter().collect();
+        let encoded: Result<Vec<_>> = compute_pool::each(self.memory.len(), lanes, lane)
+            .into_iter()
+            .collect();
+        let mut encoded: Vec<_> = encoded.ok()?.into_iter().flatten().collect();
+        encoded.sort_by_key(|&(leaf, _)| leaf);
+        Some(encoded.into_iter().map(|(_, column)| column).collect())
+    }
+}
+
+/// The bytes of a column, as it is copied.
+struct Chunk<'a> {
+    bytes: Vec<u8>,
+    memory: &'a Allowance,
+    /// The memory of the lane for columns before it, in bytes.
+    before: u64,
+}
+
+impl<'a> Chunk<'a> {
+    /// Copies a column of `rows` of a lane that has `before` bytes of other columns.
+    fn encode(
+        groups: &GroupCopy<'_>,
+        rows: &GroupRows<'_>,
+        leaf: usize,
+        properties: &WriterPropertiesPtr,
+        (memory, before): (&'a Arc<Allowance>, u64),
+    ) -> Result<Encoded> {
+        let chunk = Self {
+            bytes: Vec::new(),
+            memory,
+            before,
+        };
+        let mut sink = TrackedWrite::new(chunk);
+        let pages = Box::new(SerializedPageWriter::new(&mut sink));
+        let column = groups
+            .metadata()
+            .file_metadata()
+            .schema_descr()
+            .column(leaf);
+        let mut writer = get_column_writer(column, Arc::clone(properties), pages);
+        groups.copy_column(leaf, rows, &mut writer, memory, &no_memory)?;
+        let closed = writer.close().map_err(no_memory)?;
+        let chunk = sink.into_inner().map_err(no_memory)?;
+        Ok((chunk.bytes.into(), closed))
+    }
+}
+
+impl Write for Chunk<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let needed = self.bytes.len() + bytes.len();
+        if needed > self.bytes.capacity() {
+            let room = needed.max(2 * self.bytes.capacity()).max(FIRST_BYTES);
+            self.memory
+                .grow_to(ENCODED, self.before + room as u64)
+                .map_err(io::Error::other)?;
+            self.bytes.reserve_exact(room - self.bytes.len());
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Makes the error of a column for which there is no memory. Nobody sees it: the column is copied again.
+fn no_memory(_: ParquetError) -> Error {
+    Error::Interrupted
+}
