@@ -154,6 +154,8 @@ impl Merging<'_, '_> {
         let room = reading.rev().take_while(fits).count();
         match runs.saturating_sub(room) {
             0 => 0,
+            // One that memory cannot read is refused when it is opened.
+            _ if runs == 1 => 0,
             excess => (excess + 1).min(room).max(2),
         }
     }

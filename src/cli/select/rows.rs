@@ -55,7 +55,7 @@ pub(super) fn find_rows(
     };
     let copy = RowCopy::open(first, memory_bytes(options))?.on_threads(threads(options));
     check(request, options, result.name())?;
-    if !request.selection.can_repeat() {
+    if sources.len() > 1 && !request.selection.can_repeat() {
         return Err(Error::usage(
             format!(
                 "{}: a Parquet output gets rows of the first input, but this command also writes rows that are not in it",

@@ -454,6 +454,21 @@ fn b23_an_output_with_the_name_of_a_parquet_file_gets_whole_rows() {
         outcome.succeeds();
         assert_eq!(rows("r.parquet"), expected, "{command}");
     }
+    // What a file has of its own rows.
+    for (options, expected) in [
+        ("", vec![row(100, "a"), row(102, "b"), row(104, "c")]),
+        (
+            "--keep last",
+            vec![row(102, "b"), row(103, "a"), row(104, "c")],
+        ),
+        ("--min-count 2", vec![row(100, "a")]),
+    ] {
+        let outcome = sandbox.run(&format!(
+            "union -k page.url {options} crawl.parquet -o ../out/u.parquet"
+        ));
+        outcome.succeeds();
+        assert_eq!(rows("u.parquet"), expected, "{options}");
+    }
     for (arguments, says) in [
         (
             "diff -k page.url list crawl.parquet",
