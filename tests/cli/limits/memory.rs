@@ -10,6 +10,8 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use differential::choices::Choices;
+
 use crate::data::{EXACT, common, lines, megabytes};
 use crate::sandbox::{CODE_OF_DEBUG, OUTSET, Outcome, Sandbox, can_trace, makes_linux_calls};
 use crate::tasks::{TASKS, Task, by_turns};
@@ -197,6 +199,19 @@ fn c1_memory_stays_under_the_limit_with_inputs_of_twenty_times_as_much() {
         file.flush().unwrap();
     }
     stays_under(&sandbox, &ALL, &[16], &THREADS, 4_000_000);
+}
+
+#[test]
+#[ignore = "slow: more than a second"]
+fn c1_memory_stays_under_the_smallest_limit_when_lines_are_very_short() {
+    // What is kept of each line of a sample is more than the line.
+    let text = |seed| -> Vec<u8> {
+        let mut choices = Choices::seeded(seed);
+        let line = |_| [b'a' + choices.below(26) as u8, b'\n'];
+        (0..2_000_000).flat_map(line).collect()
+    };
+    let sandbox = Sandbox::with(&text(1), &text(2));
+    stays_under(&sandbox, &ALL, &[16], &THREADS, 26);
 }
 
 #[test]
