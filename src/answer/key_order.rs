@@ -19,7 +19,7 @@
 //! - A key that ends has zeros for its next bytes. They say nothing of how much it shares with another, so keys are
 //!   compared as a whole where equal bytes are zeros.
 //!
-//! *Cost:* 64 bytes a head: a line of cache.
+//! *Cost:* 64 bytes a head.
 //!
 //! *Sources:* Conner, Offset-Value Coding, IBM Technical Disclosure Bulletin 20(7), 1977; Do, Graefe and Naughton,
 //! Efficient Sorting, Duplicate Removal, Grouping, and Aggregation, TODS 47(4), 2022.

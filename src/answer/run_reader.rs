@@ -28,9 +28,6 @@ use crate::spill::loads::{LoadQueue, Pending};
 use crate::spill::reader::LongRecord;
 use crate::sys::cpu;
 
-/// Bytes of a line of cache.
-const CACHE_LINE: usize = 64;
-
 /// An entry in a block: its line and its label are where these ranges say.
 #[derive(Debug, Default)]
 struct Present {
@@ -148,7 +145,7 @@ impl<'a> RunReader<'a> {
         self.present = present;
         self.at = end;
         // Hundreds of runs are read by turns: by the next turn of this one, its next records are in the cache.
-        cpu::prefetch(&self.block, end + CACHE_LINE);
+        cpu::prefetch(&self.block, end + cpu::CACHE_LINE);
         Some(())
     }
 

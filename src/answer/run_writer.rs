@@ -146,7 +146,7 @@ impl<'a> RunWriter<'a> {
     /// Writes what is left, and ends the run.
     ///
     /// # Errors
-    /// As [`RunWriter::push`].
+    /// Those of [`RunWriter::push`].
     pub(super) fn finish(mut self) -> Result<SortedRun> {
         self.write(BlockKind::Records)?;
         Ok(self.run)

@@ -37,8 +37,6 @@ const LENGTH: usize = 4;
 pub(super) const MOST_BYTES: u64 = 1 << 30;
 /// Entries that are fetched ahead of their turn when all are read in order.
 const AHEAD: usize = 8;
-/// Bytes of a line of cache.
-const CACHE_LINE: usize = 64;
 /// After this number of rounds of ranks, whole lines are compared: lines that share so much may share a megabyte.
 const ROUNDS: usize = 32;
 
@@ -192,7 +190,7 @@ impl SortBuffer {
         let entry = move |number: usize| {
             if let Some(&[_, offset]) = offsets.get(number + AHEAD) {
                 cpu::prefetch(&self.buffer, offset as usize);
-                cpu::prefetch(&self.buffer, offset as usize + CACHE_LINE);
+                cpu::prefetch(&self.buffer, offset as usize + cpu::CACHE_LINE);
             }
             read(&self.buffer, offsets.get(number)?[1], self.order)
         };

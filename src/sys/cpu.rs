@@ -2,6 +2,9 @@
 //!
 //! *Owns:* feature detection and the prefetch instruction. *Cost:* detection is a cached load.
 
+/// Bytes of a line of cache.
+pub(crate) const CACHE_LINE: usize = 64;
+
 /// Returns true if the vector forms for AVX-512 (F, BW, DQ and VL) can run here.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn has_avx512() -> bool {

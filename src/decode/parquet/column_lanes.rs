@@ -4,8 +4,8 @@
 //! copied by itself; what is made for it has memory before it is there, or the copy is done without lanes.
 //!
 //! ```text
-//!  columns, the largest first ─▶ lane 0: copy_column ─▶ ColumnWriter ─▶ bytes ─┬─▶ the new row group,
-//!                             ─▶ lane 1: copy_column ─▶ ColumnWriter ─▶ bytes ─┘   in the order of the file
+//!  columns,      ─▶ lane 0: copy_column ─▶ bytes ─┬─▶ the new row group,
+//!  largest first ─▶ lane 1: copy_column ─▶ bytes ─┘   in the file's order
 //! ```
 //!
 //! *Cost:* for each lane, what a writer takes ([`WRITER_BYTES`]), its pages, and the columns that it has copied of a
@@ -70,7 +70,7 @@ impl ColumnLanes {
         properties: &WriterPropertiesPtr,
     ) -> Option<Vec<Encoded>> {
         let mut leaves: Vec<usize> = (0..groups.columns()).collect();
-        leaves.sort_by_key(|&leaf| std::cmp::Reverse(groups.column_bytes(leaf)));
+        leaves.sort_by_cached_key(|&leaf| std::cmp::Reverse(groups.column_bytes(leaf, rows)));
         let next = AtomicUsize::new(0);
         let lane = |memory: &Arc<Allowance>| {
             let (mut encoded, mut bytes) = (Vec::new(), 0);

@@ -211,18 +211,29 @@ impl Writing<'_> {
             columns += self.write_group(&rows, &properties, &mut group, unwritable)?;
             group.close().map_err(unwritable)?;
             (self.advance)(0, numbers.len() as u64);
-            // It stays until the footer is written.
-            self.allowance
-                .grow_to(FOOTER, columns * WRITTEN_COLUMN_BYTES)?;
+            self.remember(columns)?;
         }
         writer.finish().map_err(unwritable)?;
         Ok(writer.bytes_written() as u64)
     }
 
+    /// Takes memory for what the footer says of `columns` columns of row groups: it stays until the footer is written.
+    /// The memory of lanes is given up for it.
+    ///
+    /// # Errors
+    /// [`Error::MemoryPlan`].
+    fn remember(&mut self, columns: u64) -> Result<()> {
+        let bytes = columns * WRITTEN_COLUMN_BYTES;
+        match self.allowance.grow_to(FOOTER, bytes) {
+            Err(_) if self.lanes.take().is_some() => self.allowance.grow_to(FOOTER, bytes),
+            granted => granted,
+        }
+    }
+
     /// Writes the columns of a row group; returns how many they are.
     ///
-    /// Several at the same time, where that has memory. What then fails is done again without: that needs less memory,
-    /// or tells what is wrong.
+    /// Several at the same time, where that has memory. If that fails, this row group and all later ones are copied
+    /// column by column: that needs less memory, or tells what is wrong.
     fn write_group<W: Write + Send>(
         &mut self,
         rows: &GroupRows<'_>,

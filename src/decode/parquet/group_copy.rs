@@ -100,10 +100,10 @@ impl<'a> GroupCopy<'a> {
         self.metadata.file_metadata().schema_descr().num_columns()
     }
 
-    /// Returns the bytes of a column in the file.
-    pub(super) fn column_bytes(&self, leaf: usize) -> u64 {
-        let groups = self.metadata.row_groups().iter();
-        let chunks = groups.filter_map(|group| group.columns().get(leaf));
+    /// Returns the bytes of a column in the row groups that have some of `rows`.
+    pub(super) fn column_bytes(&self, leaf: usize, rows: &GroupRows<'_>) -> u64 {
+        let groups = rows.spans.iter().map(|span| span.group);
+        let chunks = groups.filter_map(|group| self.metadata.row_group(group).columns().get(leaf));
         chunks
             .map(|chunk| chunk.compressed_size().max(0) as u64)
             .sum()

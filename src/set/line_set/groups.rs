@@ -18,7 +18,7 @@ use crate::sys::cpu;
 /// memory.
 const AHEAD: usize = 32;
 /// Words in a line of cache.
-const CACHE_LINE_WORDS: usize = 8;
+const CACHE_LINE_WORDS: usize = cpu::CACHE_LINE / size_of::<u64>();
 
 impl LineSet {
     /// Inserts the lines of `batch` at `indexes`, as lines of `side` (from 1): one that is there already only
