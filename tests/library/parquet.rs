@@ -228,6 +228,9 @@ fn write_all_types(path: &Path, choices: &mut Choices<'_>, rows: usize) {
     let properties = parquet::file::properties::WriterProperties::builder()
         .set_data_page_size_limit(choices.pick(&[100, 1 << 20]))
         .set_write_batch_size(7)
+        .set_dictionary_enabled(choices.one_in(2))
+        // With 20 bytes some columns begin with a dictionary and go on without.
+        .set_dictionary_page_size_limit(choices.pick(&[20, 1 << 20]))
         .build();
     let file = fs::File::create(path).unwrap();
     let mut writer =
@@ -309,13 +312,32 @@ fn rows_of(path: &Path) -> Vec<String> {
     rows.map(|row| row.unwrap().to_string()).collect()
 }
 
+/// For each column without lists, true if some row group has nothing but values of a dictionary for it.
+fn dictionaries_of(path: &Path) -> Vec<bool> {
+    use parquet::file::reader::FileReader;
+    let file = fs::File::open(path).unwrap();
+    let reader = parquet::file::reader::SerializedFileReader::new(file).unwrap();
+    let groups = reader.metadata().row_groups();
+    let is_of_dictionary = |leaf: usize| {
+        let mut columns = groups.iter().map(|group| group.column(leaf));
+        columns.any(|column| {
+            let pages = column.page_encoding_stats_mask().unwrap();
+            pages.is_only(parquet::basic::Encoding::RLE_DICTIONARY)
+        })
+    };
+    let columns = reader.metadata().file_metadata().schema_descr().columns();
+    let columns = columns.iter().enumerate();
+    let flat = columns.filter(|(_, column)| column.max_rep_level() == 0);
+    flat.map(|(leaf, _)| is_of_dictionary(leaf)).collect()
+}
+
 #[test]
 fn b23_rows_are_copied_whole_and_in_their_order() {
     let _alone = alone();
     let sandbox = Sandbox::new();
     let (from, to) = (sandbox.file("from", b""), sandbox.path("to"));
     let mut choices = Choices::seeded(5);
-    for rows in [0, 1, 7, 1000, 3000] {
+    for rows in [0, 1, 7, 300, 300, 1000, 3000] {
         write_all_types(&from, &mut choices, rows);
         let all = rows_of(&from);
         assert_eq!(all.len(), rows);
@@ -332,6 +354,9 @@ fn b23_rows_are_copied_whole_and_in_their_order() {
             assert_eq!(copied.bytes, fs::metadata(&to).unwrap().len());
             let expected: Vec<&String> = numbers.iter().map(|&row| &all[row as usize]).collect();
             assert!(rows_of(&to).iter().eq(expected), "{rows}, one in {one_in}");
+            if one_in == 1 {
+                assert_eq!(dictionaries_of(&to), dictionaries_of(&from), "{rows}");
+            }
             // On several threads it is the same file.
             let mut given = numbers.iter().map(|&number| Ok(number));
             let copied = copy

@@ -8,12 +8,13 @@ use std::fs::File;
 use std::sync::Arc;
 
 use ::parquet::column::writer::ColumnWriterImpl;
-use ::parquet::data_type::{ByteArray, DataType, FixedLenByteArray, Int96};
+use ::parquet::data_type::{AsBytes, ByteArray, DataType, FixedLenByteArray, Int96};
 use ::parquet::errors::{ParquetError, Result};
 use ::parquet::schema::types::ColumnDescPtr;
+use bytes::Bytes;
 
 use crate::decode::parquet::allowance::Allowance;
-use crate::decode::parquet::page_header::VALUE_BYTES;
+use crate::decode::parquet::page_header::{BATCH, VALUE_BYTES};
 use crate::decode::parquet::pages::ColumnChunk;
 use crate::decode::parquet::values::{Decoded, Values, guard};
 
@@ -25,6 +26,8 @@ pub(super) const FOOTER: usize = 2;
 pub(super) const ENCODED: usize = 3;
 pub(super) const USERS: usize = 4;
 
+/// The most rows from a wanted one to the next that are decoded at once.
+const NEAR_ROWS: u64 = 16;
 /// The bytes of values that are copied at a time without a grant.
 const PIECE_BYTES: u64 = 256 << 10;
 /// The memory of a column that is written, in bytes: a page, a dictionary of 1 MiB with its table, and what waits for
@@ -37,6 +40,8 @@ pub(super) struct ColumnCopy<'a> {
     pub(super) column: &'a ColumnDescPtr,
     /// The index of the column in the file.
     pub(super) chunk: ColumnChunk,
+    /// True if the column that is written may have a dictionary.
+    pub(super) has_dictionary: bool,
     pub(super) memory: &'a Arc<Allowance>,
     /// The rows, numbered from the start of the row group; they ascend.
     pub(super) rows: &'a [u64],
@@ -57,12 +62,26 @@ impl ColumnCopy<'_> {
         let mut copied = 0;
         while let Some(&row) = self.rows.get(copied) {
             from.skip_to(row)?;
-            let following = self.rows[copied..].iter().zip(row..);
-            let run = following.take_while(|(row, expected)| *row == expected);
-            copied += from.read(run.count(), &mut decoded)?;
+            let read = from.read(self.span(copied), &mut decoded)? as u64;
+            let wanted = &self.rows[copied..];
+            let wanted = &wanted[..wanted.partition_point(|&wanted| wanted < row + read)];
+            if (wanted.len() as u64) < read {
+                decoded.keep(row, wanted, self.column.max_def_level());
+            }
+            copied += wanted.len();
             self.write(&mut decoded, to)?;
         }
         Ok(())
+    }
+
+    /// Counts the rows to decode at once from the wanted one with this index: as long as the next wanted one is near,
+    /// to decode what lies between costs less than to pass over it.
+    fn span(&self, first: usize) -> usize {
+        let rows = &self.rows[first..];
+        let rows = &rows[..rows.len().min(BATCH as usize)];
+        let is_near = |pair: &&[u64]| pair[1] - pair[0] <= NEAR_ROWS;
+        let near = rows.windows(2).take_while(is_near).count();
+        (rows[near] - rows[0] + 1) as usize
     }
 
     /// Writes rows: those without lists in pieces of little memory, a row with lists as one.
@@ -97,7 +116,7 @@ impl ColumnCopy<'_> {
                 self.grant(3 * bytes)?;
             }
             let values = &mut decoded.values[first_value..value];
-            values.iter_mut().for_each(Detached::detach);
+            T::T::detach(values, self.has_dictionary);
             let definitions = has_levels.then(|| &decoded.definitions[first_row..row]);
             let repetitions = has_lists.then(|| &decoded.repetitions[first_row..row]);
             guard(|| to.write_batch(values, definitions, repetitions))?;
@@ -113,10 +132,10 @@ impl ColumnCopy<'_> {
     }
 }
 
-/// A value without the page that it was read from: a writer keeps some of them for its dictionary.
-pub(super) trait Detached {
-    /// Lets go of the page.
-    fn detach(&mut self) {}
+/// Values without the page that they were read from: a writer keeps some of them.
+pub(super) trait Detached: Sized {
+    /// Lets go of the page: of each value by itself if many of them may be kept for a dictionary, else of all together.
+    fn detach(_values: &mut [Self], _have_dictionary: bool) {}
 
     /// Its bytes beside those of a number.
     fn bytes(&self) -> u64 {
@@ -132,8 +151,8 @@ impl Detached for f32 {}
 impl Detached for f64 {}
 
 impl Detached for ByteArray {
-    fn detach(&mut self) {
-        *self = Self::from(self.data().to_vec());
+    fn detach(values: &mut [Self], have_dictionary: bool) {
+        detach(values, have_dictionary);
     }
 
     fn bytes(&self) -> u64 {
@@ -142,11 +161,31 @@ impl Detached for ByteArray {
 }
 
 impl Detached for FixedLenByteArray {
-    fn detach(&mut self) {
-        *self = ByteArray::from(self.data().to_vec()).into();
+    fn detach(values: &mut [Self], have_dictionary: bool) {
+        detach(values, have_dictionary);
     }
 
     fn bytes(&self) -> u64 {
         self.len() as u64
+    }
+}
+
+/// Lets go of the pages of texts.
+fn detach<T: AsBytes + From<ByteArray>>(texts: &mut [T], have_dictionary: bool) {
+    if have_dictionary {
+        for text in texts {
+            *text = ByteArray::from(text.as_bytes().to_vec()).into();
+        }
+        return;
+    }
+    let lengths = texts.iter().map(|text| text.as_bytes().len());
+    let mut copies = Vec::with_capacity(lengths.sum());
+    for text in &*texts {
+        copies.extend_from_slice(text.as_bytes());
+    }
+    let mut copies = Bytes::from(copies);
+    for text in texts {
+        let copy = copies.split_to(text.as_bytes().len());
+        *text = ByteArray::from(copy).into();
     }
 }

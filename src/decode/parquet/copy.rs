@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::parquet::errors::ParquetError;
-use ::parquet::file::metadata::ParquetMetaData;
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 
@@ -194,7 +193,7 @@ impl Writing<'_> {
     ) -> Result<u64> {
         let metadata = self.groups.metadata();
         let schema = metadata.file_metadata().schema_descr().root_schema_ptr();
-        let properties = Arc::new(properties(metadata));
+        let properties = Arc::new(properties(&self.groups));
         let writer = SerializedFileWriter::new(target, schema, Arc::clone(&properties));
         let mut writer = writer.map_err(unwritable)?;
         let (mut numbers, mut columns) = (Vec::with_capacity(GROUP_ROWS), 0);
@@ -268,8 +267,9 @@ impl Writing<'_> {
     }
 }
 
-/// Returns the properties of the new file: the compression of the old one, with what its writer noted in it.
-fn properties(metadata: &ParquetMetaData) -> WriterProperties {
+/// Returns the properties of the new file: the compression of the old one, and what its writer noted in it.
+fn properties(groups: &GroupCopy<'_>) -> WriterProperties {
+    let metadata = groups.metadata();
     let notes = metadata.file_metadata().key_value_metadata().cloned();
     // An index of the pages would be held in memory until the end.
     let mut builder = WriterProperties::builder()
@@ -277,17 +277,12 @@ fn properties(metadata: &ParquetMetaData) -> WriterProperties {
         .set_offset_index_disabled(true)
         .set_created_by(concat!("outset ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_key_value_metadata(notes);
-    for column in metadata
-        .row_groups()
-        .first()
-        .map_or(&[][..], |group| group.columns())
-    {
+    let first = metadata.row_groups().first();
+    for (leaf, column) in first.iter().flat_map(|group| group.columns()).enumerate() {
         let path = column.column_path().clone();
-        if column.column_descr().max_rep_level() > 0 {
-            // The pages of a dictionary wait for the end of their row group, and lists have any number of values.
-            builder = builder.set_column_dictionary_enabled(path.clone(), false);
-        }
-        builder = builder.set_column_compression(path, column.compression());
+        builder = builder
+            .set_column_compression(path.clone(), column.compression())
+            .set_column_dictionary_enabled(path, groups.has_dictionary(leaf));
     }
     builder.build()
 }

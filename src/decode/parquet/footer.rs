@@ -84,7 +84,6 @@ pub(super) fn read_footer(
     let skip = || ParquetStatisticsPolicy::SkipAll;
     let options = ParquetMetaDataOptions::new()
         .with_column_stats_policy(skip())
-        .with_encoding_stats_policy(skip())
         .with_size_stats_policy(skip());
     let decoded =
         guard(|| ParquetMetaDataReader::decode_metadata_with_options(&footer, Some(&options)));

@@ -15,14 +15,15 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use ::parquet::basic::Type;
+use ::parquet::basic::{Encoding, Type};
 use ::parquet::column::writer::{ColumnWriter, get_typed_column_writer_mut};
 use ::parquet::data_type::{
     BoolType, ByteArrayType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
     Int96Type,
 };
 use ::parquet::errors::ParquetError;
-use ::parquet::file::metadata::ParquetMetaData;
+use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use ::parquet::schema::types::ColumnDescPtr;
 
 use crate::decode::parquet::allowance::Allowance;
 use crate::decode::parquet::column_copy::ColumnCopy;
@@ -43,6 +44,8 @@ pub(super) struct GroupCopy<'a> {
     metadata: &'a ParquetMetaData,
     /// The number of the first row of each row group, and of all rows.
     starts: Vec<u64>,
+    /// For each column, true if some row group has it with a dictionary.
+    dictionaries: Vec<bool>,
     interrupt: &'a Interrupt,
 }
 
@@ -80,12 +83,21 @@ impl<'a> GroupCopy<'a> {
             let rows = group.num_rows().max(0) as u64;
             starts.push(starts[starts.len() - 1].saturating_add(rows));
         }
+        let columns = metadata.file_metadata().schema_descr().columns();
+        let has_dictionary = |(leaf, column): (usize, &ColumnDescPtr)| {
+            let groups = metadata.row_groups().iter();
+            let mut chunks = groups.filter_map(|group| group.columns().get(leaf));
+            // The pages of a dictionary wait for the end of their row group, and lists have any number of values.
+            column.max_rep_level() == 0 && chunks.any(is_of_dictionary)
+        };
+        let dictionaries = columns.iter().enumerate().map(has_dictionary).collect();
         Self {
             file,
             path,
             file_bytes,
             metadata,
             starts,
+            dictionaries,
             interrupt,
         }
     }
@@ -98,6 +110,11 @@ impl<'a> GroupCopy<'a> {
     /// Counts the columns.
     pub(super) fn columns(&self) -> usize {
         self.metadata.file_metadata().schema_descr().num_columns()
+    }
+
+    /// Returns true if a column gets a dictionary in the new file.
+    pub(super) fn has_dictionary(&self, leaf: usize) -> bool {
+        self.dictionaries[leaf]
     }
 
     /// Returns the bytes of a column in the row groups that have some of `rows`.
@@ -162,6 +179,7 @@ impl<'a> GroupCopy<'a> {
                 file: self.file,
                 column: &column,
                 chunk,
+                has_dictionary: self.has_dictionary(leaf),
                 memory,
                 rows: &numbers,
             };
@@ -175,6 +193,16 @@ impl<'a> GroupCopy<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns true if all pages of a column of a row group have values of a dictionary, as far as the footer says. Writers
+/// begin with one, and go on without if it grows too large: to try that again costs a look at each value.
+fn is_of_dictionary(column: &ColumnChunkMetaData) -> bool {
+    let encodings = column.encodings_mask();
+    let is_named =
+        encodings.is_set(Encoding::RLE_DICTIONARY) || encodings.is_set(Encoding::PLAIN_DICTIONARY);
+    let pages = column.page_encoding_stats_mask();
+    is_named && pages.is_none_or(|pages| !pages.is_set(Encoding::PLAIN))
 }
 
 /// Appends the values of a copy to a column of this type.

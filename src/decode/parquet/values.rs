@@ -51,6 +51,36 @@ impl<T: DataType> Default for Decoded<T> {
     }
 }
 
+impl<T: DataType> Decoded<T> {
+    /// Keeps those of the rows from `first` on that are in `rows`, which ascend. A row has one level, and a value where
+    /// that is `level_of_values`; without levels, a value.
+    pub(super) fn keep(&mut self, first: u64, rows: &[u64], level_of_values: i16) {
+        let has_levels = level_of_values > 0;
+        let (mut row, mut value, mut kept) = (0, 0, 0);
+        for (index, &wanted) in rows.iter().enumerate() {
+            let wanted = (wanted - first) as usize;
+            if !has_levels {
+                self.values.swap(index, wanted);
+                continue;
+            }
+            let passed = &self.definitions[row..wanted];
+            value += passed
+                .iter()
+                .filter(|&&level| level == level_of_values)
+                .count();
+            row = wanted + 1;
+            self.definitions[index] = self.definitions[wanted];
+            if self.definitions[wanted] == level_of_values {
+                self.values.swap(kept, value);
+                (kept, value) = (kept + 1, value + 1);
+            }
+        }
+        self.values
+            .truncate(if has_levels { kept } else { rows.len() });
+        self.definitions.truncate(rows.len());
+    }
+}
+
 impl<T: DataType> Values<T> {
     /// Opens the column of a row group that `chunk` is, in the memory with the number in `memory`.
     pub(super) fn open(
