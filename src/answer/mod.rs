@@ -14,6 +14,8 @@
 //!  work-N ─ push ─▶ Outbox ─▶ Sorter ─ merge, when the strategy is done ─▶ Outbox ─▶ Collector ─▶ Sink
 //!  in the order of files that can be read once more:
 //!  work-N ─ push ─▶ Outbox ─▶ KeptLines: where it is     a last pass asks it about each line ─▶ Collector ─▶ Sink
+//!  numbers of rows in order:
+//!  work-N ─ push ─▶ Outbox ─▶ RowBits: a bit for each ── when the strategy is done ─▶ Outbox ─▶ Collector ─▶ Sink
 //! ```
 //!
 //! A sink may ask for an answer divided by the files that its lines come from: the collector, which gets the lines in
@@ -39,6 +41,7 @@ mod line_numbers;
 mod merge;
 mod ordinal_set;
 mod outbox;
+mod row_bits;
 mod rules;
 mod run_reader;
 mod run_writer;
@@ -53,11 +56,13 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use self::entry::Entry;
 pub(crate) use self::files::AnswerFiles;
 use self::groups::LargestGroups;
 pub(crate) use self::kept::KeptLines;
 pub(crate) use self::line_numbers::{LineNumbers, PieceLines};
 pub(crate) use self::outbox::Outbox;
+pub(crate) use self::row_bits::RowBits;
 pub(crate) use self::rules::{KEPT_LINES, SorterRules};
 pub(crate) use self::sorter::Sorter;
 use crate::error::{Error, Result};
@@ -95,6 +100,8 @@ pub(crate) enum Holding<'s> {
     Sorter(Sorter<'s>),
     /// Nothing but where the lines stand is kept: a last pass writes them.
     Kept(Arc<KeptLines>),
+    /// Nothing but the numbers of rows is kept, which are the lines.
+    Rows(RowBits),
 }
 
 /// The state that the lock guards. It is held while the sink works.
@@ -240,9 +247,9 @@ impl<'s> Collector<'s> {
         }
     }
 
-    /// Returns true if the lines of this collector are sorted, so that [`Collector::finish`] has work to do.
-    pub(crate) fn is_sorting(&self) -> bool {
-        matches!(self.holding, Holding::Sorter(_))
+    /// Returns true if the lines of this collector are held back, so that [`Collector::finish`] has work to do.
+    pub(crate) fn holds_lines(&self) -> bool {
+        matches!(self.holding, Holding::Sorter(_) | Holding::Rows(_))
     }
 
     /// Passes lines on that lie one after the other in `block`, in place of those that were kept; `ends` is as in
@@ -277,6 +284,7 @@ impl<'s> Collector<'s> {
     pub(crate) fn bytes_to_order(&self, budget: &MemoryBudget) -> u64 {
         match &self.holding {
             Holding::Sorter(sorter) => sorter.bytes_to_merge(budget),
+            Holding::Rows(rows) => rows.line_bytes(self.found()),
             Holding::Nothing | Holding::Kept(_) => 0,
         }
     }
@@ -291,12 +299,11 @@ impl<'s> Collector<'s> {
         budget: &MemoryBudget,
         advance: impl Fn(u64, u64),
     ) -> Result<()> {
-        let Holding::Sorter(sorter) = std::mem::replace(&mut self.holding, Holding::Nothing) else {
-            return Ok(());
-        };
+        let holding = std::mem::replace(&mut self.holding, Holding::Nothing);
+        let found = self.found();
         let mut out = Outbox::new(&self);
         let mut next_file = self.turn_to(0)?;
-        sorter.merge(budget, &|bytes| advance(bytes, 0), |entry| {
+        let each = |entry: &Entry<'_>| {
             if entry.place >= next_file {
                 out.flush()?;
                 next_file = self.turn_to(entry.place)?;
@@ -304,7 +311,12 @@ impl<'s> Collector<'s> {
             out.push_as_it_is(entry)?;
             advance(entry.line_bytes(), entry.times);
             Ok(())
-        })?;
+        };
+        match holding {
+            Holding::Sorter(sorter) => sorter.merge(budget, &|bytes| advance(bytes, 0), each),
+            Holding::Rows(rows) => rows.for_each(found, each),
+            Holding::Nothing | Holding::Kept(_) => Ok(()),
+        }?;
         out.flush()?;
         self.turn_to(u64::MAX).map(drop)
     }

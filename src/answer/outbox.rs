@@ -105,6 +105,11 @@ impl<'c, 's> Outbox<'c, 's> {
                 debug_assert!(entry.times == 1 && entry.duplicates == 0 && entry.label.is_empty());
                 return lines.insert(entry.place);
             }
+            Holding::Rows(rows) => {
+                debug_assert!(entry.times == 1 && entry.duplicates == 0 && entry.label.is_empty());
+                rows.insert(entry.place, entry.line);
+                return Ok(());
+            }
             Holding::Nothing => {
                 (0..entry.times).try_for_each(|_| self.pass_on(entry.label, entry.line))?;
                 return (0..entry.duplicates).try_for_each(|_| self.pass_duplicate_on(entry.line));

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::opening::with_stored;
-use crate::answer::{Collector, Holding, KEPT_LINES, KeptLines, LineNumbers, Sorter, SorterRules};
+use crate::answer::{
+    Collector, Holding, KEPT_LINES, KeptLines, LineNumbers, RowBits, Sorter, SorterRules,
+};
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::input::Input;
@@ -313,7 +315,16 @@ impl<'a> Engine<'a> {
                 run.kept = Some(Arc::clone(&lines));
                 Holding::Kept(lines)
             }
-            order => Holding::Sorter(self.sorter(run, order, rule.top())),
+            order => {
+                let bits = plan
+                    .sized
+                    .is_of_row_numbers()
+                    .then(|| RowBits::new(inputs, plan.layout.order_bytes));
+                match bits.flatten() {
+                    Some(rows) => Holding::Rows(rows),
+                    None => Holding::Sorter(self.sorter(run, order, rule.top())),
+                }
+            }
         };
         if rule.tells_places() {
             let numbers =

@@ -5,7 +5,8 @@
 //!
 //! *Formulas.* With the order of the input, what is spilled grows by 8 bytes for each line whose ordinal is kept. The
 //! answer, with about 12 bytes a line besides its own, is written and read once if it does not fit its part of the
-//! memory; or inputs are read once more instead ([`reading_again`](crate::plan::reading_again)).
+//! memory; or inputs are read once more instead ([`reading_again`](crate::plan::reading_again)). Numbers of rows take a
+//! bit of memory for each row.
 
 use serde::Serialize;
 
@@ -43,9 +44,10 @@ pub(super) fn order(sized: &SizedJob, layout: &Layout, costs: &mut Costs) -> Opt
     let answer_bytes = answer_bytes(sized.answer);
     let again = &sized.read_again;
     let read_again_bytes = again.iter().map(|&at| sized.read[at as usize].bytes).sum();
-    let spilled_bytes = match again.len() {
-        0 => spilled_bytes(answer_bytes, layout.order_bytes, &sized.job),
-        _ => 0,
+    let spilled_bytes = if again.is_empty() && !is_of_bits(sized, layout) {
+        spilled_bytes(answer_bytes, layout.order_bytes, &sized.job)
+    } else {
+        0
     };
     let ordinal_bytes = ordinal_bytes(sized, costs.bytes_written);
     let more = spilled_bytes.saturating_add(ordinal_bytes);
@@ -70,6 +72,14 @@ pub(super) fn order(sized: &SizedJob, layout: &Layout, costs: &mut Costs) -> Opt
         ordinal_bytes,
         read_again_bytes,
     })
+}
+
+/// Returns true if the answer is numbers of rows, and memory has room for a bit for each row.
+fn is_of_bits(sized: &SizedJob, layout: &Layout) -> bool {
+    let mut positions = (0..).zip(&sized.order);
+    let first = positions.find(|&(_, &index)| index == sized.job.sides[0]);
+    let rows = first.map_or(0, |(at, _)| sized.read[at].lines);
+    sized.is_of_row_numbers() && rows / 8 <= layout.order_bytes
 }
 
 /// Ordinals in `spilled` bytes of lines, if these are of all inputs alike.

@@ -9,7 +9,7 @@ use crate::plan::job::{DataSize, InputShape, Job, extents, read_extents};
 use crate::plan::layout::Layout;
 use crate::plan::steps::{At, List, Step};
 use crate::plan::{ASSUMED_COMMON, Strategy};
-use crate::selection::{Rule, SideReading, Sides};
+use crate::selection::{Order, Rule, SideReading, Sides};
 
 /// A set is given room for this multiple of the different lines that a sample shows: lines are not equally frequent,
 /// and a set that readings out too large costs another start.
@@ -100,6 +100,13 @@ impl SizedJob {
     /// Returns what the caller wants of the lines.
     pub(crate) fn rule(&self) -> &Rule {
         self.sides.rule()
+    }
+
+    /// Returns true if the answer is numbers of rows and nothing else, in the order of the input. Each row has a bit
+    /// then, in place of a sort, if memory has room for that.
+    pub(crate) fn is_of_row_numbers(&self) -> bool {
+        let is_in_order = self.rule().order() == Order::Input && self.rule().writes_lines_alone();
+        self.job.numbers_rows && is_in_order && !self.job.always_spill
     }
 
     /// Lists the steps of a list, to the last that puts the answer in order.

@@ -86,7 +86,7 @@ pub(crate) fn execute(
     if out.is_divided() {
         out.divide_by(AnswerFiles::of(inputs));
     }
-    if !out.is_sorting() {
+    if !out.holds_lines() {
         return rewrite(run, &plan.inputs_again(inputs), &out);
     }
     let phase = run.phase("order", Some(out.bytes_to_order(&run.budget)));

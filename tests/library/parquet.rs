@@ -4,6 +4,7 @@
 //! and DuckDB 2.0. All have the same 40 rows: `id` counts from 0, and `url` is `key N` with N the number of the row
 //! modulo 13, or NULL where that number modulo 7 is 3.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +12,11 @@ use std::sync::Arc;
 use differential::choices::Choices;
 use differential::targets::parquet::read;
 use outset::{
-    Dialect, Error, ErrorKind, Field, Interrupt, Keys, Options, RowCopy, Selection, Syntax,
+    Dialect, Error, ErrorKind, Field, Files, Interrupt, Keys, Options, Order, RowCopy, Selection,
+    Source, Syntax,
 };
 
-use crate::util::{Sandbox, alone, resident_bytes, run_to_select};
+use crate::util::{Sandbox, alone, from_here, resident_bytes, run_to_select};
 
 fn files() -> Vec<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
@@ -98,6 +100,106 @@ fn b23_rows_of_the_first_file_are_numbered_from_0() {
                 (34, Some(6))
             );
             assert_eq!(stats.inputs[1].null_rows, None);
+        }
+    }
+}
+
+/// The numbers of rows that a run gives for each file.
+#[derive(Default)]
+struct RowsOfFiles(Vec<Vec<u64>>);
+
+impl outset::Sink for RowsOfFiles {
+    fn line(&mut self, line: &[u8]) -> std::io::Result<()> {
+        let number = std::str::from_utf8(line).unwrap().parse().unwrap();
+        self.0.last_mut().unwrap().push(number);
+        Ok(())
+    }
+
+    fn file(&mut self, _path: &Path) -> std::io::Result<()> {
+        self.0.push(Vec::new());
+        Ok(())
+    }
+
+    fn divides_by_file(&self) -> bool {
+        true
+    }
+}
+
+/// Writes a file of row groups of up to 100 rows, which have these keys.
+fn write_keys(path: &Path, keys: &[u64]) {
+    use parquet::data_type::Int64Type;
+    let schema = parquet::schema::parser::parse_message_type("message m { required int64 url; }");
+    let (schema, file) = (schema.unwrap().into(), fs::File::create(path).unwrap());
+    let mut writer =
+        parquet::file::writer::SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+    for keys in keys.chunks(100) {
+        let values: Vec<i64> = keys.iter().map(|&key| key as i64).collect();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let typed = column.typed::<Int64Type>();
+        typed.write_batch(&values, None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+}
+
+#[test]
+fn b23_rows_of_many_files_come_in_order_by_a_bit_for_each_or_sorted() {
+    let _alone = alone();
+    let sandbox = Sandbox::new();
+    let mut choices = Choices::seeded(8);
+    // Files without rows among them, at the front and one after the other.
+    let counts = [0, 1, 300, 0, 0, 64, 63, 1000, 0];
+    let files: Vec<Vec<u64>> = counts
+        .iter()
+        .map(|&rows| (0..rows).map(|_| choices.below(700)).collect())
+        .collect();
+    let paths = (0..).zip(&files).map(|(number, keys)| {
+        let path = sandbox.path(&format!("p{number}"));
+        write_keys(&path, keys);
+        path
+    });
+    let side = Source::from(Files::new("side", paths.collect::<Vec<_>>()));
+    let other: Vec<u64> = (0..200).map(|_| choices.below(700)).collect();
+    let lines: Vec<String> = other.iter().map(u64::to_string).collect();
+    let other_side = Source::from(sandbox.file("other", lines.join("\n").as_bytes()));
+    for (selection, keeps_last, is_in) in [
+        (Selection::difference(), false, false),
+        (Selection::difference().keeping_last(), true, false),
+        (Selection::intersection(), false, true),
+        (Selection::intersection().keeping_last(), true, true),
+    ] {
+        let mut places: HashMap<u64, (usize, u64)> = HashMap::new();
+        for (file, keys) in files.iter().enumerate() {
+            for (row, &key) in (0..).zip(keys) {
+                let place = places.entry(key).or_insert((file, row));
+                if keeps_last {
+                    *place = (file, row);
+                }
+            }
+        }
+        let mut expected = vec![Vec::new(); files.len()];
+        for (key, (file, row)) in places {
+            if other.contains(&key) == is_in {
+                expected[file].push(row);
+            }
+        }
+        for rows in &mut expected {
+            rows.sort_unstable();
+        }
+        let selection = selection.of_records().ordered(Order::Input);
+        for (always_spill, threads) in [(false, 1), (false, 4), (true, 2)] {
+            let mut options = options(&sandbox, true);
+            (options.always_spill, options.threads) = (always_spill, Some(threads));
+            let mut found = RowsOfFiles::default();
+            let sources = [side.clone(), other_side.clone()];
+            let stats =
+                outset::select(&sources, selection, &from_here(&options), &mut found).unwrap();
+            assert_eq!(found.0, expected, "{selection:?}, {always_spill}");
+            // What is sorted is written, if all is.
+            let has_spilled = stats.temp.peak_bytes > 0;
+            assert!(has_spilled || !always_spill, "{stats:?}");
         }
     }
 }

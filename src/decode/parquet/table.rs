@@ -206,6 +206,11 @@ impl Table {
         start..start + rows(&self.groups[groups])
     }
 
+    /// Counts its rows.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows_of(0..self.groups.len()).end
+    }
+
     /// Notes that a reading of all rows begins.
     pub(crate) fn begin_reading(&self) {
         self.left_out.nulls.store(0, Ordering::Relaxed);

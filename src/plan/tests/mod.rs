@@ -42,6 +42,7 @@ pub(super) fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
         always_spill: false,
         compressions: Vec::new(),
         lines_go_on: false,
+        numbers_rows: false,
         can_read_again: true,
         set_estimate: SetEstimate::Trust,
     }
