@@ -304,7 +304,8 @@ impl<'s> Collector<'s> {
         let mut out = Outbox::new(&self);
         let mut next_file = self.turn_to(0)?;
         let each = |entry: &Entry<'_>| {
-            if entry.place >= next_file {
+            // Without files to come there is no turn, also for a line whose place does not matter.
+            if entry.place >= next_file && next_file < u64::MAX {
                 out.flush()?;
                 next_file = self.turn_to(entry.place)?;
             }

@@ -8,7 +8,7 @@
 //!  first of a block, or longer than one   │ shared: 8 │ entry │
 //! ```
 //!
-//! Lines in order share much with their neighbours: of URLs, nearly half is not written. The number of bytes that a
+//! Lines in order share much with their neighbours: of URLs, a third or so is not written. The number of bytes that a
 //! line shares with the one before, up to [`MOST_SHARED`], serves the merge as well.
 //!
 //! *Invariants:* entries come back in the order in which they were written, all that were written, or the reading
