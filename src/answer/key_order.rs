@@ -3,9 +3,9 @@
 //! *Owns:* the key of an entry, which decides its order, and its [`Head`]: what a merge compares of it.
 //!
 //! ```text
-//!  key    │ place: 64, if the order has places │ line, if the order compares lines │
-//!  code   │ greatest offset, less the offset: 16 │ the six bytes of the key from the offset on: 48 │
-//!  head   │ code │ the bytes of the key from the first offset on: 48 bytes │
+//!  key    │ place: 8 bytes, if the order has places │ line, if the order compares lines │
+//!  code   │ greatest offset, less the offset: 2 bytes │ 6 bytes of the key, from the offset on │
+//!  head   │ code: 8 bytes │ the first offset │ 48 bytes of the key, from that offset on │
 //! ```
 //!
 //! The offset is the number of bytes that the key shares with that of another entry, its *base*. Of two entries coded
@@ -34,7 +34,7 @@ pub(super) const MOST_SHARED: usize = u8::MAX as usize;
 /// Bytes of a place in a key.
 const PLACE: usize = 8;
 /// Bytes of a key in a head.
-const HEAD: usize = 48;
+const HEAD_BYTES: usize = 48;
 /// Bits of a code for the bytes from the offset on.
 const VALUE_BITS: u32 = 48;
 /// The code of a source that has no further entry: it comes after all others.
@@ -48,7 +48,7 @@ pub(super) struct Head {
     /// The offset in the key of the first of `bytes`.
     start: usize,
     /// Bytes of the key, and zeros after its end.
-    bytes: [u8; HEAD],
+    bytes: [u8; HEAD_BYTES],
 }
 
 impl Head {
@@ -57,7 +57,7 @@ impl Head {
         Self {
             code: ENDED,
             start: 0,
-            bytes: [0; HEAD],
+            bytes: [0; HEAD_BYTES],
         }
     }
 
@@ -70,11 +70,11 @@ impl Head {
         place_before: u64,
         shared: usize,
     ) {
-        let of_place = (entry.place ^ place_before).leading_zeros() as usize / 8;
-        self.start = match of_place {
+        let shared_of_place = (entry.place ^ place_before).leading_zeros() as usize / 8;
+        self.start = match shared_of_place {
             _ if !order.has_places() => shared,
             PLACE if order.compares_lines() => PLACE + shared,
-            _ => of_place,
+            _ => shared_of_place,
         };
         copy_key(entry, order, self.start, &mut self.bytes);
         self.code = code(order, self.start, self.word(self.start).unwrap_or(0));
@@ -156,12 +156,12 @@ fn compare_keys(entries: [&Entry<'_>; 2], order: Order, offset: usize) -> (Order
         let shared = (places[0] ^ places[1]).leading_zeros() as usize / 8;
         return (places[0].cmp(&places[1]), shared);
     }
-    let before = offset.saturating_sub(of_place(order));
+    let before = offset.saturating_sub(place_bytes(order));
     let [one, other] = entries.map(|entry| entry.line.get(before..).unwrap_or_default());
     let shared = shared_bytes(one, other);
     // A line that ends comes first.
     let ordering = one.get(shared).cmp(&other.get(shared));
-    (ordering, of_place(order) + before + shared)
+    (ordering, place_bytes(order) + before + shared)
 }
 
 /// Counts the first bytes that two lines share, up to [`MOST_SHARED`].
@@ -188,14 +188,14 @@ fn shared_bytes(one: &[u8], other: &[u8]) -> usize {
 /// Copies the bytes of a key from `offset` on, and zeros after its end.
 fn copy_key(entry: &Entry<'_>, order: Order, offset: usize, bytes: &mut [u8]) {
     let mut rest = bytes;
-    if let Some(of_place) = entry.place.to_be_bytes().get(offset..)
+    if let Some(rest_of_place) = entry.place.to_be_bytes().get(offset..)
         && order.has_places()
     {
-        let (place, behind) = rest.split_at_mut(of_place.len().min(rest.len()));
-        place.copy_from_slice(&of_place[..place.len()]);
+        let (place, behind) = rest.split_at_mut(rest_of_place.len().min(rest.len()));
+        place.copy_from_slice(&rest_of_place[..place.len()]);
         rest = behind;
     }
-    let start = offset.saturating_sub(of_place(order));
+    let start = offset.saturating_sub(place_bytes(order));
     let compared = if order.compares_lines() {
         entry.line
     } else {
@@ -222,11 +222,11 @@ fn offset_of(code: u64, order: Order) -> usize {
 
 /// Returns the greatest offset of a code.
 fn most_offset(order: Order) -> usize {
-    of_place(order) + MOST_SHARED
+    place_bytes(order) + MOST_SHARED
 }
 
 /// Returns the bytes of a key before its line.
-fn of_place(order: Order) -> usize {
+fn place_bytes(order: Order) -> usize {
     if order.has_places() { PLACE } else { 0 }
 }
 

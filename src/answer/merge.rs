@@ -12,11 +12,11 @@
 //! ```
 //!
 //! 1. If there are more runs than memory can read at once, some of those of the fewest bytes are merged into one first:
-//!    only as many as must be, so that what is left can be read at once.
+//!    only as many as must be, so that what is left can be read at once; or as many as memory can read.
 //! 2. What is left in memory is sorted, a buffer on a thread.
 //! 3. Each reader has the next block of its run loaded while its present one is read.
 //!
-//! *Invariants:* every entry comes out once; runs are removed when all their entries were handed over.
+//! *Invariants:* every entry comes out once, up to the number that is wanted; runs are removed when they were merged.
 //!
 //! *Cost:* two blocks of memory for each run; one thread's time, of which the disk takes nothing unless it is slower.
 //!
@@ -79,8 +79,8 @@ impl Merging<'_, '_> {
         runs.sort_by_key(|run| std::cmp::Reverse(run.written_bytes));
         // One block of a buffer serves the merges before the last.
         while let Some(first) = buffers.first_mut() {
-            let reading = runs.iter().map(SortedRun::reading_bytes);
-            let excess = self.merged_first(reading);
+            let reading: Vec<u64> = runs.iter().map(SortedRun::reading_bytes).collect();
+            let excess = self.merged_first(&reading);
             if excess == 0 {
                 break;
             }
@@ -116,7 +116,8 @@ impl Merging<'_, '_> {
         sizes.sort_by_key(|&[written, ..]| std::cmp::Reverse(written));
         let mut bytes = 0;
         loop {
-            let excess = self.merged_first(sizes.iter().map(|&[_, reading, _]| reading));
+            let reading: Vec<u64> = sizes.iter().map(|&[_, reading, _]| reading).collect();
+            let excess = self.merged_first(&reading);
             if excess == 0 {
                 return bytes;
             }
@@ -138,26 +139,26 @@ impl Merging<'_, '_> {
         }
     }
 
-    /// Counts the runs, from the back, that must be merged into one before others; 0 if memory can read all at once.
-    /// `reading` is what a reader of each of them takes, in bytes.
-    fn merged_first(
-        &self,
-        reading: impl DoubleEndedIterator<Item = u64> + ExactSizeIterator,
-    ) -> usize {
-        let runs = reading.len();
-        let mut left = self.budget.available_bytes();
-        let fits = |bytes: &u64| {
-            let fits = *bytes <= left;
-            left = left.saturating_sub(*bytes);
-            fits
-        };
-        let room = reading.rev().take_while(fits).count();
-        match runs.saturating_sub(room) {
-            0 => 0,
-            // One that memory cannot read is refused when it is opened.
-            _ if runs == 1 => 0,
-            excess => (excess + 1).min(room).max(2),
+    /// Counts the runs, from the back, that must be merged into one before others; 0 if memory can read all at once,
+    /// or there is one. `reading` is what a reader of each takes, in bytes; that of the merged run takes as much as the
+    /// largest of these.
+    fn merged_first(&self, reading: &[u64]) -> usize {
+        let available = self.budget.available_bytes();
+        let mut rest = reading.iter().sum::<u64>();
+        if rest <= available || reading.len() == 1 {
+            return 0;
         }
+        let (mut count, mut merged, mut largest) = (0, 0, 0);
+        for &bytes in reading.iter().rev() {
+            let is_enough = rest + largest <= available;
+            // Fewer than two are no merge. One that memory cannot read is refused when it is opened.
+            if count >= 2 && (is_enough || merged + bytes > available) {
+                break;
+            }
+            (count, merged, rest) = (count + 1, merged + bytes, rest - bytes);
+            largest = largest.max(bytes);
+        }
+        count
     }
 
     /// Opens a reader for each of the `runs`.

@@ -176,6 +176,11 @@ impl<'a> RunReader<'a> {
             },
         )?;
         let is_complete = long.is_complete();
+        if is_complete
+            && Entry::read(long.line().get(1..).unwrap_or_default(), self.order).is_none()
+        {
+            return Err(self.run.damaged(number, "a record is cut"));
+        }
         self.long = Some(long);
         self.read += u64::from(is_complete);
         Ok(is_complete)

@@ -224,12 +224,16 @@ pub(super) fn merge(
         return Ok(sources);
     }
     let mut tournament = Tournament::new(sources)?;
-    for _ in 0..most {
-        let Some(entry) = tournament.first() else {
-            break;
-        };
+    let mut left = most;
+    while left > 0
+        && let Some(entry) = tournament.first()
+    {
         each(&entry)?;
-        tournament.advance()?;
+        left -= 1;
+        // After the last that is wanted, nothing more is read.
+        if left > 0 {
+            tournament.advance()?;
+        }
     }
     Ok(tournament.sources)
 }

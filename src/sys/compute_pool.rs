@@ -1,7 +1,8 @@
 //! Computation over memory, on several threads.
 //!
 //! *Owns:* the pools of `rayon`, which are there for one computation each. Passes wait for disks, so they have threads
-//! of their own ([`threads`](crate::sys::threads)); what never waits belongs here.
+//! of their own ([`threads`](crate::sys::threads)). What hardly waits belongs here: sorting, and copies of columns,
+//! which decode and encode much longer than they read.
 //!
 //! *Invariants.*
 //! - No pool has more threads than were asked for, than there are items, or than the machine has cores: more would

@@ -576,6 +576,24 @@ fn b23_damaged_files_are_not_copied() {
 }
 
 #[test]
+fn b23_rows_with_a_column_of_an_unknown_compression_are_refused_before_they_are_searched() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.file("p", b"");
+    write_keys(&path, &[1, 2, 3]);
+    let mut bytes = fs::read(&path).unwrap();
+    // The path of the column in the footer, and then its compression: none.
+    let before = b"\x19\x18\x03url\x15\x00";
+    let at = memchr::memmem::find(&bytes, before).unwrap() + before.len() - 1;
+    // LZO and Brotli, as Thrift writes numbers.
+    for codec in [3, 4] {
+        bytes[at] = 2 * codec;
+        fs::write(&path, &bytes).unwrap();
+        let refused = RowCopy::open(&path, 4 << 30).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Input, "{refused}");
+    }
+}
+
+#[test]
 fn b23_a_file_that_changed_since_its_rows_were_found_is_not_copied() {
     let _alone = alone();
     let sandbox = Sandbox::new();

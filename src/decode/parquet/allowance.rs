@@ -26,7 +26,7 @@ pub(super) struct Allowance {
 struct Granted {
     memory: Reservation,
     /// Bytes of each column, by its index in the key, and of the record after them. Of a copy: of its pages, of the
-    /// values that are written, and of what is remembered for the footer.
+    /// values that are written, of what is remembered for the footer, and of columns that wait.
     columns: Vec<u64>,
 }
 

@@ -43,8 +43,10 @@ pub(super) struct ColumnCopy<'a> {
     /// True if the column that is written may have a dictionary.
     pub(super) has_dictionary: bool,
     pub(super) memory: &'a Arc<Allowance>,
-    /// The rows, numbered from the start of the row group; they ascend.
+    /// The rows, as they are numbered in the file; they ascend.
     pub(super) rows: &'a [u64],
+    /// The number of the first row of the row group.
+    pub(super) first: u64,
 }
 
 impl ColumnCopy<'_> {
@@ -61,7 +63,7 @@ impl ColumnCopy<'_> {
         let mut decoded = Decoded::default();
         let mut copied = 0;
         while let Some(&row) = self.rows.get(copied) {
-            from.skip_to(row)?;
+            from.skip_to(row - self.first)?;
             let read = from.read(self.span(copied), &mut decoded)? as u64;
             let wanted = &self.rows[copied..];
             let wanted = &wanted[..wanted.partition_point(|&wanted| wanted < row + read)];

@@ -1,6 +1,6 @@
 //! Copying several columns of a row group at the same time.
 //!
-//! *Owns:* the threads of a copy, and the memory that each of them has. *Invariants:* a column is the same as if it was
+//! *Owns:* the memory that each thread of a copy has. *Invariants:* a column is the same as if it was
 //! copied by itself; what is made for it has memory before it is there, or the copy is done without lanes.
 //!
 //! ```text
@@ -35,7 +35,7 @@ const LANE_BYTES: u64 = 64 << 20;
 /// The first memory for a column, in bytes.
 const FIRST_BYTES: usize = 64 << 10;
 
-/// The threads of a copy.
+/// The memory of the lanes of a copy: each takes the next column that none has.
 pub(super) struct ColumnLanes {
     /// The memory of each lane, but for its writer.
     memory: Vec<Arc<Allowance>>,
@@ -123,7 +123,8 @@ impl<'a> Chunk<'a> {
         let mut writer = get_column_writer(column, Arc::clone(properties), pages);
         groups.copy_column(leaf, rows, &mut writer, memory, &no_memory)?;
         let closed = writer.close().map_err(no_memory)?;
-        let chunk = sink.into_inner().map_err(no_memory)?;
+        let mut chunk = sink.into_inner().map_err(no_memory)?;
+        chunk.bytes.shrink_to_fit();
         Ok((chunk.bytes.into(), closed))
     }
 }

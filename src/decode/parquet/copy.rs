@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::ParquetMetaData;
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 
@@ -19,8 +20,9 @@ use crate::decode::io_error::unreadable;
 use crate::decode::parquet::allowance::Allowance;
 use crate::decode::parquet::column_copy::{FOOTER, USERS, WRITER_BYTES};
 use crate::decode::parquet::column_lanes::ColumnLanes;
-use crate::decode::parquet::footer::read_footer;
+use crate::decode::parquet::footer::{chunk_of, read_footer};
 use crate::decode::parquet::group_copy::{GroupCopy, GroupRows, Unwritable};
+use crate::decode::parquet::{failure, group_name};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
@@ -31,8 +33,8 @@ use crate::sys::machine;
 const FOOTER_SHARE: u64 = 2;
 /// The most rows of a row group that is written.
 const GROUP_ROWS: usize = 1 << 17;
-/// The memory for the number of a row, in the file and again in its row group, in bytes.
-const NUMBER_BYTES: u64 = 16;
+/// The memory for the number of a row, in bytes.
+const NUMBER_BYTES: u64 = 8;
 /// The memory by which a process may grow until it copies the last of many files, in bytes: a limit that it is told to
 /// have at the first must do for all.
 const LATER_BYTES: u64 = 2 << 20;
@@ -70,8 +72,9 @@ impl RowCopy {
     /// then is noticed.
     ///
     /// # Errors
-    /// [`Error::Input`] where it cannot be read; [`Error::Usage`] where it is no Parquet file; [`Error::MemoryPlan`]
-    /// where its footer takes too much of `memory_bytes`, which are for the whole process.
+    /// [`Error::Input`] where it cannot be read; [`Error::Usage`] where it is no Parquet file; [`Error::Undecodable`]
+    /// where a column is compressed in a way that is not known, or is not in the file; [`Error::MemoryPlan`] where its
+    /// footer takes too much of `memory_bytes`, which are for the whole process.
     pub fn open(path: &Path, memory_bytes: u64) -> Result<Self> {
         let fail = |error| unreadable(path, error);
         let metadata = std::fs::metadata(path).map_err(fail)?;
@@ -85,6 +88,7 @@ impl RowCopy {
             Some(file) if is_parquet(&file) => {
                 let state = FileState::of(&file.metadata().map_err(fail)?);
                 let metadata = read_footer(&file, state.size, path, memory_bytes / FOOTER_SHARE)?;
+                check_chunks(&metadata, state.size, path)?;
                 let rows = metadata.file_metadata().num_rows().max(0) as u64;
                 drop(metadata);
                 Ok(Self {
@@ -150,7 +154,7 @@ impl RowCopy {
             interrupt,
         );
         let columns = metadata.file_metadata().schema_descr().num_columns();
-        let most = self.threads.min(columns);
+        let most = self.threads.min(machine::default_threads()).min(columns);
         let writing = Writing {
             copy: self,
             groups,
@@ -171,6 +175,17 @@ impl RowCopy {
             peak_rss_bytes: machine::peak_resident_bytes(),
         })
     }
+}
+
+/// Checks that all columns of a file of `size` bytes can be read: a writer of `parquet` panics if it is to compress as
+/// nobody can.
+fn check_chunks(metadata: &ParquetMetaData, size: u64, path: &Path) -> Result<()> {
+    for (number, group) in metadata.row_groups().iter().enumerate() {
+        for column in group.columns() {
+            chunk_of(column, size).map_err(|error| failure(path, &group_name(number), error))?;
+        }
+    }
+    Ok(())
 }
 
 /// A file that is being written.

@@ -166,9 +166,6 @@ impl<'a> GroupCopy<'a> {
         let column = self.metadata.file_metadata().schema_descr().column(leaf);
         for span in &rows.spans {
             self.interrupt.check()?;
-            let of_group = |number: &u64| number - self.starts[span.group];
-            let numbers = rows.numbers[span.numbers.clone()].iter();
-            let numbers: Vec<u64> = numbers.map(of_group).collect();
             let group = group_name(span.group);
             let chunk = self.metadata.row_group(span.group).columns().get(leaf);
             let chunk = chunk.ok_or_else(|| damaged("a column is missing"));
@@ -181,7 +178,8 @@ impl<'a> GroupCopy<'a> {
                 chunk,
                 has_dictionary: self.has_dictionary(leaf),
                 memory,
-                rows: &numbers,
+                rows: &rows.numbers[span.numbers.clone()],
+                first: self.starts[span.group],
             };
             append(&copy, column.physical_type(), to).map_err(|error| match error {
                 // What the system says of the target; all else comes from what was read.
