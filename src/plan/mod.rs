@@ -5,9 +5,8 @@
 //! 5 billion lines in microseconds.
 //!
 //! *Invariants.*
-//! - `auto` follows the memory limit: `memory` if the smallest input fits as a set; else `bloom` if
-//!   the caller accepts a rate and the filter is predicted to stay under it; else exact, `sieve`
-//!   where it moves fewer bytes than `partition`.
+//! - `auto` follows the memory limit: `bloom` if no set fits, the caller accepts a rate and the filter is
+//!   predicted to stay under it; else the exact strategy that moves the fewest bytes, of those that fit.
 //! - What a layout assigns adds up to no more than the limit (`layout`).
 //! - An estimate that is off costs time, or a second plan; never a line, never memory.
 //!

@@ -103,6 +103,9 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
     design.costs.filter = filters.map(|(first, _)| first);
     design.second_filter = filters.map(|(_, second)| second);
     design.set_bytes = bitmap_bytes.unwrap_or(set_bytes);
+    if list == List::Set && set_bytes > LARGE_SET_BYTES {
+        design.held = sizes.of_set;
+    }
     Ok(design.priced(sized))
 }
 

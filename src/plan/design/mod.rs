@@ -80,6 +80,8 @@ pub(crate) struct Design {
     read_back_bytes: u64,
     /// The set in memory, or the bitmaps.
     set_bytes: u64,
+    /// The lines that blocks, a duplicate cache or a large set hold in memory.
+    pub(crate) held: DataSize,
     /// The costs of putting the answer in order.
     ordering: Option<OrderPlan>,
 }
@@ -110,6 +112,7 @@ impl Design {
             revised: None,
             read_back_bytes: 0,
             set_bytes: 0,
+            held: DataSize::default(),
             ordering: None,
         }
     }
@@ -151,6 +154,9 @@ impl Design {
             .saturating_add(stored);
         costs.bytes_written = spilled;
         costs.temp_peak_bytes = spilled;
+        let (all, in_blocks) = (sized.sizes.total, self.joined_bytes.saturating_sub(spilled));
+        let in_blocks = all.part(in_blocks as f64 / all.bytes.max(1) as f64);
+        self.held = self.held.and(in_blocks);
         costs.memory_bytes = memory_bytes;
         // A list that comes to the same without filters has none.
         let asks = self.steps.iter().any(Step::names_filter);

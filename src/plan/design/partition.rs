@@ -66,6 +66,9 @@ pub(crate) fn partition(sized: &SizedJob) -> Result<Design, Error> {
     let mut design = Design::new(sized, Strategy::Partition, list, layout);
     design.joined_bytes = survivors;
     design.second_filter = filter;
+    if layout.pool.duplicate_cache_bytes > 0 {
+        design.held = sizes.of_set;
+    }
     Ok(design.priced(sized))
 }
 

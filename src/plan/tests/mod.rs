@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::error::Error;
+use crate::input::sample::distinct_lines::Distinct;
 use crate::selection::{Order, Selection};
 
 mod duplicate_cache;
@@ -111,6 +112,32 @@ fn the_canonical_case_is_bloom_at_five_per_cent_and_exact_at_one() {
         );
         assert!(exact.costs.temp_peak_bytes < CANONICAL.bytes.unwrap() * 2 / 5);
     }
+}
+
+#[test]
+fn more_memory_does_not_tempt_a_union_into_a_set_of_lines_that_come_once() {
+    let strategy = |distinct_lines: u64, key_bytes: Option<u64>, memory_bytes: u64| {
+        let shape = InputShape {
+            bytes: Some(500_000_000),
+            distinct_lines: Some(Distinct::exactly(distinct_lines)),
+            key_bytes,
+            ..lines(10_000_000)
+        };
+        let job = Job {
+            selection: Selection::union(),
+            ..job(&[shape, shape], memory_bytes)
+        };
+        plan(&job).unwrap().strategy()
+    };
+    for memory_bytes in [64 << 20, 1 << 30, 4 << 30, 64 << 30] {
+        let found = strategy(10_000_000, None, memory_bytes);
+        assert_eq!(found, Strategy::Sieve, "{memory_bytes}");
+    }
+    // Where each comes ten times, the set is small.
+    assert_eq!(strategy(1_000_000, None, 4 << 30), Strategy::Memory);
+    // To read records twice takes finding their keys twice.
+    let of_keys = strategy(10_000_000, Some(300_000_000), 64 << 20);
+    assert_eq!(of_keys, Strategy::Partition);
 }
 
 #[test]

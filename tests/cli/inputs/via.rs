@@ -248,7 +248,7 @@ fn b27_commands_run_again_where_a_first_plan_has_no_room_for_a_line() {
     );
     let script = "sh -c 'echo run >> ../runs; cat {}'";
     let mut command = sandbox
-        .command("intersect long many --csv --header -k k --keys-only --order sorted --memory 24M");
+        .command("intersect long many --csv --header -k k --keys-only --order sorted --memory 28M");
     command.args(["--via-of", &format!("1={script}")]);
     let found = sandbox.start(command).finish();
     assert_eq!(found.succeeds().stdout, b"k\nend\nshort\n");
