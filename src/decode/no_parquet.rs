@@ -60,6 +60,10 @@ impl Table {
         match self.0 {}
     }
 
+    pub(crate) fn rows(&self) -> u64 {
+        match self.0 {}
+    }
+
     pub(crate) fn piece_end(&self, _start: u64) -> Option<u64> {
         match self.0 {}
     }
