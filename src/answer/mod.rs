@@ -1,7 +1,7 @@
 //! The answer: lines that many threads find, on their way to one sink.
 //!
 //! *Owns:* collecting lines from many threads into one sink ([`Collector`], [`Outbox`]), and putting them in the order
-//! that was asked for ([`sorter`], [`kept`]).
+//! that was asked for ([`sorter`], [`kept`], [`row_bits`]).
 //!
 //! ```text
 //!  any order:
@@ -29,7 +29,8 @@
 //!
 //! *Cost:* one lock per 64 KiB of result and thread. A slow sink stops the workers: they wait for the lock, so
 //! no more than an outbox per worker is ever stored. The engine pushes (rather than being iterated)
-//! because its lines come from many threads and live in buffers that are reused. For an order: [`sorter`].
+//! because its lines come from many threads and live in buffers that are reused. For an order: [`sorter`],
+//! [`row_bits`].
 
 mod cell_bits;
 pub(crate) mod entry;

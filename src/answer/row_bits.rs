@@ -35,7 +35,8 @@ struct FileRows {
     /// The ordinal at which the file begins.
     start: u64,
     /// The word that has the bits of its first rows.
-    first: u64,
+    first_word: u64,
+    /// All its rows, as its footer says.
     rows: u64,
 }
 
@@ -55,14 +56,19 @@ impl RowBits {
         let memory = memory.ok()?;
         let (mut files, mut words) = (Vec::with_capacity(count), 0);
         for (part, offset) in parts.all().iter().zip(parts.starts()) {
-            let rows = part.format.table()?.rows();
+            let rows = match part.format.table() {
+                Some(table) => table.rows(),
+                None if part.state.size == 0 => 0,
+                None => return None,
+            };
             files.push(FileRows {
                 start: start + offset,
-                first: words,
+                first_word: words,
                 rows,
             });
-            words += rows.div_ceil(WORD);
+            words = rows.div_ceil(WORD).checked_add(words)?;
         }
+        words.checked_mul(8)?;
         let bits = AtomicWords::new(&budget, KEPT_LINES, words).ok()?;
         Some(Self {
             files,
@@ -86,7 +92,7 @@ impl RowBits {
         let behind = self.files.partition_point(|file| file.start <= place);
         let file = &self.files[behind.checked_sub(1)?];
         let number = std::str::from_utf8(number).ok()?.parse::<u64>().ok()?;
-        let word = self.bits.get((file.first + number / WORD) as usize)?;
+        let word = self.bits.get((file.first_word + number / WORD) as usize)?;
         (number < file.rows).then_some((word, 1 << (number % WORD)))
     }
 
@@ -102,7 +108,7 @@ impl RowBits {
     ) -> Result<()> {
         let mut kept = 0;
         for file in &self.files {
-            let words = &self.bits[file.first as usize..][..file.rows.div_ceil(WORD) as usize];
+            let words = &self.bits[file.first_word as usize..][..file.rows.div_ceil(WORD) as usize];
             for (index, word) in (0..).zip(words) {
                 let mut left = word.load(Ordering::Relaxed);
                 kept += u64::from(left.count_ones());

@@ -16,6 +16,12 @@ use crate::plan::sizes::SizedJob;
 use crate::plan::{FilterPlan, InputShape, Job, Plan, Rejected, Strategy};
 use crate::size::display_rate;
 
+/// The cost of a line that is held in memory besides its bytes, in bytes that are moved.
+const HELD_LINE_COST: u64 = 100;
+/// The cost of finding the key of a record, in bytes that are moved: CSV of 87 bytes a record takes half as long again
+/// as plain lines.
+const KEY_COST: f64 = 40.0;
+
 /// Makes the plan for a strategy that the caller named, or that a stored filter implies.
 ///
 /// The alternatives are designed too, so that `outset plan` can print what they would cost. With a stored
@@ -58,13 +64,17 @@ pub(super) fn asked_for(sized: &SizedJob, strategy: Strategy) -> Result<Plan> {
 }
 
 /// Applies the rules of `auto`: `bloom` if the caller accepts its rate and no set fits; else the exact strategy that
-/// moves the fewest bytes, as [`moved`] counts them.
+/// moves the fewest bytes, as [`moved`] counts them. A set that fits is taken in any case where nothing else is sure to
+/// find room on disk.
 ///
 /// [`Strategy::ALL`] is in the order of the rules: of two that move as many bytes, the first wins.
 pub(super) fn chosen(sized: &SizedJob) -> Result<Plan> {
     let job = &sized.job;
     let mut rejected = Vec::new();
     let mut best: Option<Design> = None;
+    // Of a pipe nobody knows how much it spills, and under a cap, what is expected may be too little.
+    let has_pipe = job.inputs.iter().any(|shape| shape.bytes.is_none());
+    let spares_disk = has_pipe || job.max_temp_bytes.is_some();
     for strategy in Strategy::ALL {
         let design = match design_of(sized, strategy) {
             Ok(design) => design,
@@ -82,20 +92,31 @@ pub(super) fn chosen(sized: &SizedJob) -> Result<Plan> {
             (Some(best), _) if best.costs.strategy == Strategy::Bloom => {
                 Some("auto prefers bloom at the rate that you accept".to_owned())
             }
-            (Some(_), Strategy::Bloom) => Some("memory has room for an exact answer".to_owned()),
-            (Some(best), _) => (moved(job, best) <= moved(job, &design)).then(|| moves_fewer(best)),
-        };
-        match unwanted {
-            Some(reason) => rejected.push(reject(&design, reason)),
-            None => {
-                let reason = moves_fewer(&design);
-                let before = best.replace(design);
-                rejected.extend(before.map(|before| reject(&before, reason)));
+            (Some(_), Strategy::Bloom) => {
+                Some("a set fits, so auto takes an exact strategy".to_owned())
             }
-        }
+            (Some(best), _) if best.costs.strategy == Strategy::Memory && spares_disk => {
+                Some("memory is sure to need no temporary disk".to_owned())
+            }
+            (Some(best), _) => (moved(job, best) <= moved(job, &design)).then(String::new),
+        };
+        let loser = match unwanted {
+            Some(reason) => Some(reject(&design, reason)),
+            None => best
+                .replace(design)
+                .map(|before| reject(&before, String::new())),
+        };
+        rejected.extend(loser);
     }
     match best {
-        Some(design) => Ok(design.into_plan(sized, rejected)),
+        Some(design) => {
+            // Those that move more bytes than the winner have no reason yet.
+            for other in rejected.iter_mut().filter(|other| other.reason.is_empty()) {
+                let winner = design.costs.strategy;
+                other.reason = format!("{winner} is expected to move fewer bytes");
+            }
+            Ok(design.into_plan(sized, rejected))
+        }
         // Nothing fits. Partition needs the least memory, so its reason is the one that helps.
         None => {
             design_of(sized, Strategy::Partition).map(|design| design.into_plan(sized, rejected))
@@ -171,12 +192,6 @@ fn moved(job: &Job, design: &Design) -> u64 {
     all.saturating_add(understood).saturating_add(held)
 }
 
-/// Says why `design` was chosen and others were not.
-fn moves_fewer(design: &Design) -> String {
-    let strategy = design.costs.strategy;
-    format!("{strategy} is expected to move fewer bytes")
-}
-
 /// Returns the mean cost of decoding a byte of the inputs and of finding its key, in bytes that are moved.
 fn understanding_cost(job: &Job) -> f64 {
     let bytes = |shape: &InputShape| shape.bytes.unwrap_or(0) as f64;
@@ -189,15 +204,9 @@ fn understanding_cost(job: &Job) -> f64 {
         keys + shape.decoding.map_or(0.0, decoding)
     };
     let all: f64 = job.inputs.iter().map(bytes).sum();
-    let decoded = job.inputs.iter().map(|shape| bytes(shape) * cost(shape));
-    decoded.sum::<f64>() / all.max(1.0)
+    let costs = job.inputs.iter().map(|shape| bytes(shape) * cost(shape));
+    costs.sum::<f64>() / all.max(1.0)
 }
-
-/// The cost of a line that is held in memory besides its bytes, in bytes that are moved.
-const HELD_LINE_COST: u64 = 100;
-/// The cost of finding the key of a record, in bytes that are moved: CSV of 87 bytes a record takes half as long again
-/// as plain lines.
-const KEY_COST: f64 = 40.0;
 
 /// The share of itself by which the rate of a complete filter may be above the accepted one: it is a measurement.
 const ABOVE_BY_CHANCE: f64 = 0.05;

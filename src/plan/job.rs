@@ -118,6 +118,8 @@ pub struct Job {
     pub always_spill: bool,
     /// True if lines go on between quotes.
     pub lines_go_on: bool,
+    /// The most bytes of temporary disk at one time; `None` for any number.
+    pub max_temp_bytes: Option<u64>,
     /// True if the numbers of rows are the answer, in place of records.
     pub numbers_rows: bool,
     /// True if the answer may be put in the order of the input by reading files once more, as far as is known: none is

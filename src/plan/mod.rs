@@ -117,6 +117,7 @@ pub use strategy::Strategy;
 ///     always_spill: false,
 ///     compressions: Vec::new(),
 ///     lines_go_on: false,
+///     max_temp_bytes: None,
 ///     numbers_rows: false,
 ///     can_read_again: true,
 ///     set_estimate: Default::default(),

@@ -11,6 +11,7 @@
 use serde::Serialize;
 
 use crate::batch::ORDINAL_BYTES;
+use crate::memory::buffer::{PAGE, round_up};
 use crate::plan::layout::Layout;
 use crate::plan::reading_again::{answer_bytes, spilled_bytes};
 use crate::plan::sizes::SizedJob;
@@ -79,7 +80,8 @@ fn is_of_bits(sized: &SizedJob, layout: &Layout) -> bool {
     let mut positions = (0..).zip(&sized.order);
     let first = positions.find(|&(_, &index)| index == sized.job.sides[0]);
     let rows = first.map_or(0, |(at, _)| sized.read[at].lines);
-    sized.is_of_row_numbers() && rows / 8 <= layout.order_bytes
+    let bits_bytes = round_up(rows / 8, PAGE) + PAGE;
+    sized.is_of_row_numbers() && bits_bytes <= layout.order_bytes
 }
 
 /// Ordinals in `spilled` bytes of lines, if these are of all inputs alike.

@@ -115,6 +115,7 @@ pub(super) fn job_of_shapes(
         always_spill: options.always_spill,
         compressions: options.compressions.clone(),
         lines_go_on: options.line_format().quoted.is_some(),
+        max_temp_bytes: options.max_temp_bytes,
         numbers_rows: options.numbers_rows(),
         can_read_again: true,
         set_estimate: SetEstimate::Trust,

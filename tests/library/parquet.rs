@@ -158,6 +158,10 @@ fn b23_rows_of_many_files_come_in_order_by_a_bit_for_each_or_sorted() {
     let paths = (0..).zip(&files).map(|(number, keys)| {
         let path = sandbox.path(&format!("p{number}"));
         write_keys(&path, keys);
+        if number == 4 {
+            // Without a byte, which a side may have.
+            fs::write(&path, b"").unwrap();
+        }
         path
     });
     let side = Source::from(Files::new("side", paths.collect::<Vec<_>>()));

@@ -118,7 +118,8 @@ impl ColumnCopy<'_> {
                 self.grant(3 * bytes)?;
             }
             let values = &mut decoded.values[first_value..value];
-            T::T::detach(values, self.has_dictionary);
+            // Statistics keep the smallest and the largest: of a large piece, these alone.
+            T::T::detach(values, self.has_dictionary || bytes > PIECE_BYTES);
             let definitions = has_levels.then(|| &decoded.definitions[first_row..row]);
             let repetitions = has_lists.then(|| &decoded.repetitions[first_row..row]);
             guard(|| to.write_batch(values, definitions, repetitions))?;
@@ -136,8 +137,8 @@ impl ColumnCopy<'_> {
 
 /// Values without the page that they were read from: a writer keeps some of them.
 pub(super) trait Detached: Sized {
-    /// Lets go of the page: of each value by itself if many of them may be kept for a dictionary, else of all together.
-    fn detach(_values: &mut [Self], _have_dictionary: bool) {}
+    /// Lets go of the page: of each value by itself if it may be kept, else of all together.
+    fn detach(_values: &mut [Self], _one_by_one: bool) {}
 
     /// Its bytes beside those of a number.
     fn bytes(&self) -> u64 {
@@ -153,8 +154,8 @@ impl Detached for f32 {}
 impl Detached for f64 {}
 
 impl Detached for ByteArray {
-    fn detach(values: &mut [Self], have_dictionary: bool) {
-        detach(values, have_dictionary);
+    fn detach(values: &mut [Self], one_by_one: bool) {
+        detach(values, one_by_one);
     }
 
     fn bytes(&self) -> u64 {
@@ -163,8 +164,8 @@ impl Detached for ByteArray {
 }
 
 impl Detached for FixedLenByteArray {
-    fn detach(values: &mut [Self], have_dictionary: bool) {
-        detach(values, have_dictionary);
+    fn detach(values: &mut [Self], one_by_one: bool) {
+        detach(values, one_by_one);
     }
 
     fn bytes(&self) -> u64 {
@@ -173,8 +174,8 @@ impl Detached for FixedLenByteArray {
 }
 
 /// Lets go of the pages of texts.
-fn detach<T: AsBytes + From<ByteArray>>(texts: &mut [T], have_dictionary: bool) {
-    if have_dictionary {
+fn detach<T: AsBytes + From<ByteArray>>(texts: &mut [T], one_by_one: bool) {
+    if one_by_one {
         for text in texts {
             *text = ByteArray::from(text.as_bytes().to_vec()).into();
         }

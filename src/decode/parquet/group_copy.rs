@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use ::parquet::basic::{Encoding, Type};
+use ::parquet::basic::{Encoding, EncodingMask, Type};
 use ::parquet::column::writer::{ColumnWriter, get_typed_column_writer_mut};
 use ::parquet::data_type::{
     BoolType, ByteArrayType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
@@ -44,7 +44,7 @@ pub(super) struct GroupCopy<'a> {
     metadata: &'a ParquetMetaData,
     /// The number of the first row of each row group, and of all rows.
     starts: Vec<u64>,
-    /// For each column, true if some row group has it with a dictionary.
+    /// For each column, true if some row group has nothing but values of a dictionary for it.
     dictionaries: Vec<bool>,
     interrupt: &'a Interrupt,
 }
@@ -200,7 +200,10 @@ fn is_of_dictionary(column: &ColumnChunkMetaData) -> bool {
     let is_named =
         encodings.is_set(Encoding::RLE_DICTIONARY) || encodings.is_set(Encoding::PLAIN_DICTIONARY);
     let pages = column.page_encoding_stats_mask();
-    is_named && pages.is_none_or(|pages| !pages.is_set(Encoding::PLAIN))
+    let is_of_it = |pages: &EncodingMask| {
+        pages.is_only(Encoding::RLE_DICTIONARY) || pages.is_only(Encoding::PLAIN_DICTIONARY)
+    };
+    is_named && pages.is_none_or(is_of_it)
 }
 
 /// Appends the values of a copy to a column of this type.

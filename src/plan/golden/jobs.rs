@@ -365,7 +365,7 @@ pub(in crate::plan) fn selections() -> Vec<(String, Job)> {
         Selection::difference(),
         Selection::union(),
     );
-    let jobs = [
+    let jobs = vec![
         ("three in common", of(&three, common)),
         ("in two of three", of(&three, Selection::at_least(2))),
         ("alone in the first of two", of(&two, alone)),

@@ -43,6 +43,7 @@ pub(super) fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
         always_spill: false,
         compressions: Vec::new(),
         lines_go_on: false,
+        max_temp_bytes: None,
         numbers_rows: false,
         can_read_again: true,
         set_estimate: SetEstimate::Trust,
@@ -133,6 +134,13 @@ fn more_memory_does_not_tempt_a_union_into_a_set_of_lines_that_come_once() {
         let found = strategy(10_000_000, None, memory_bytes);
         assert_eq!(found, Strategy::Sieve, "{memory_bytes}");
     }
+    // A set is sure to need no temporary disk.
+    let capped = Job {
+        selection: Selection::union(),
+        max_temp_bytes: Some(0),
+        ..job(&[lines(10_000_000)], 4 << 30)
+    };
+    assert_eq!(plan(&capped).unwrap().strategy(), Strategy::Memory);
     // Where each comes ten times, the set is small.
     assert_eq!(strategy(1_000_000, None, 4 << 30), Strategy::Memory);
     // To read records twice takes finding their keys twice.
