@@ -15,7 +15,7 @@
 //!  in the order of files that can be read once more:
 //!  work-N ─ push ─▶ Outbox ─▶ KeptLines: where it is     a last pass asks it about each line ─▶ Collector ─▶ Sink
 //!  numbers of rows in order:
-//!  work-N ─ push ─▶ Outbox ─▶ RowBits: a bit for each ── when the strategy is done ─▶ Outbox ─▶ Collector ─▶ Sink
+//!  work-N ─ push ─▶ Outbox ─▶ RowBits ─ numbers, when the strategy is done ─▶ Outbox ─▶ Collector ─▶ Sink
 //! ```
 //!
 //! A sink may ask for an answer divided by the files that its lines come from: the collector, which gets the lines in

@@ -100,7 +100,7 @@ impl RowBits {
     /// `found` of them.
     ///
     /// # Errors
-    /// What `each` returns; [`Error::InputChanged`] where there are more or fewer rows.
+    /// Those of `each`; [`Error::InputChanged`] where there are more or fewer rows.
     pub(super) fn for_each(
         &self,
         found: u64,

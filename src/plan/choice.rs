@@ -63,64 +63,60 @@ pub(super) fn asked_for(sized: &SizedJob, strategy: Strategy) -> Result<Plan> {
     Ok(design.into_plan(sized, rejected))
 }
 
-/// Applies the rules of `auto`: `bloom` if the caller accepts its rate and no set fits; else the exact strategy that
-/// moves the fewest bytes, as [`moved`] counts them. A set that fits is taken in any case where nothing else is sure to
-/// find room on disk.
-///
-/// [`Strategy::ALL`] is in the order of the rules: of two that move as many bytes, the first wins.
+/// Applies the rules of `auto`: `bloom` if the caller accepts its rate and no set fits; else a set that fits, where
+/// nothing else is sure to find room on disk; else the exact strategy that moves the fewest bytes, as [`moved`] counts
+/// them.
 pub(super) fn chosen(sized: &SizedJob) -> Result<Plan> {
     let job = &sized.job;
-    let mut rejected = Vec::new();
-    let mut best: Option<Design> = None;
+    // In the order of the rules: a set first, if one fits.
+    let (mut possible, mut rejected) = (Vec::<Design>::new(), Vec::new());
+    for strategy in Strategy::ALL {
+        match design_of(sized, strategy) {
+            Err(error) => rejected.push(refused(job, strategy, error)),
+            Ok(design) => match objection(job, &design, !possible.is_empty()) {
+                Some(reason) => rejected.push(reject(&design, reason)),
+                None => possible.push(design),
+            },
+        }
+    }
     // Of a pipe nobody knows how much it spills, and under a cap, what is expected may be too little.
     let has_pipe = job.inputs.iter().any(|shape| shape.bytes.is_none());
     let spares_disk = has_pipe || job.max_temp_bytes.is_some();
-    for strategy in Strategy::ALL {
-        let design = match design_of(sized, strategy) {
-            Ok(design) => design,
-            Err(error) => {
-                rejected.push(refused(job, strategy, error));
-                continue;
-            }
-        };
-        let unwanted = match (&best, strategy) {
-            _ if job.wants_filter && design.costs.filter.is_none() => {
-                Some("it builds no filter that could be saved".to_owned())
-            }
-            (None, Strategy::Bloom) => unwanted_bloom(job, &design),
-            (None, _) => None,
-            (Some(best), _) if best.costs.strategy == Strategy::Bloom => {
-                Some("auto prefers bloom at the rate that you accept".to_owned())
-            }
-            (Some(_), Strategy::Bloom) => {
-                Some("a set fits, so auto takes an exact strategy".to_owned())
-            }
-            (Some(best), _) if best.costs.strategy == Strategy::Memory && spares_disk => {
-                Some("memory is sure to need no temporary disk".to_owned())
-            }
-            (Some(best), _) => (moved(job, best) <= moved(job, &design)).then(String::new),
-        };
-        let loser = match unwanted {
-            Some(reason) => Some(reject(&design, reason)),
-            None => best
-                .replace(design)
-                .map(|before| reject(&before, String::new())),
-        };
-        rejected.extend(loser);
-    }
-    match best {
-        Some(design) => {
-            // Those that move more bytes than the winner have no reason yet.
-            for other in rejected.iter_mut().filter(|other| other.reason.is_empty()) {
-                let winner = design.costs.strategy;
-                other.reason = format!("{winner} is expected to move fewer bytes");
-            }
-            Ok(design.into_plan(sized, rejected))
-        }
+    let (winner, reason) = match possible.first().map(|first| first.costs.strategy) {
         // Nothing fits. Partition needs the least memory, so its reason is the one that helps.
         None => {
-            design_of(sized, Strategy::Partition).map(|design| design.into_plan(sized, rejected))
+            return design_of(sized, Strategy::Partition)
+                .map(|design| design.into_plan(sized, rejected));
         }
+        Some(Strategy::Bloom) => (0, "auto prefers bloom at the rate that you accept".into()),
+        Some(Strategy::Memory) if spares_disk => {
+            (0, "memory is sure to need no temporary disk".into())
+        }
+        Some(_) => {
+            let fewest = (0..possible.len()).min_by_key(|&at| moved(job, &possible[at]));
+            let winner = fewest.unwrap_or(0);
+            let name = possible[winner].costs.strategy;
+            (winner, format!("{name} is expected to move fewer bytes"))
+        }
+    };
+    let design = possible.remove(winner);
+    let losers = possible.iter().map(|other| reject(other, reason.clone()));
+    rejected.extend(losers);
+    rejected.sort_by_key(|other| Strategy::ALL.iter().position(|&it| it == other.strategy));
+    Ok(design.into_plan(sized, rejected))
+}
+
+/// Says why `auto` must not choose this design; `None` if it may. `bloom` is not asked for where a set fits.
+fn objection(job: &Job, design: &Design, set_fits: bool) -> Option<String> {
+    match design.costs.strategy {
+        _ if job.wants_filter && design.costs.filter.is_none() => {
+            Some("it builds no filter that could be saved".to_owned())
+        }
+        Strategy::Bloom if set_fits => {
+            Some("a set fits, so auto takes an exact strategy".to_owned())
+        }
+        Strategy::Bloom => unwanted_bloom(job, design),
+        _ => None,
     }
 }
 
@@ -177,10 +173,10 @@ fn reject(design: &Design, reason: String) -> Rejected {
 /// Adds up the bytes read and written, on disk or in memory, and what decoding costs and finding keys: `auto` compares
 /// exact strategies by this sum.
 ///
-/// What blocks and large sets hold in memory is moved, too, and each of its lines waits for memory when it comes and
-/// when it is written. So a set is not worth it where few lines come again: a union of 2 x 10 million URLs takes 2.0 to
-/// 6.1 s with a set of 1.4 GB, by how soon the system gives that memory, and 2.2 s with filters of 130 MB, which read
-/// the files twice.
+/// Lines that blocks and large sets hold in memory are moved, too, and each waits for memory when it comes and when it
+/// is written. So a set is not worth it where few lines come again: a union of 2 x 10 million URLs takes 2.0 to 6.1 s
+/// with a set of 1.4 GB, by how soon the system gives that memory, and 2.2 s with filters of 130 MB, which read the
+/// files twice.
 fn moved(job: &Job, design: &Design) -> u64 {
     let costs = &design.costs;
     // What is spilled is written once and read once; all other bytes are of inputs.

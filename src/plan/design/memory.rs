@@ -103,6 +103,7 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
     design.costs.filter = filters.map(|(first, _)| first);
     design.second_filter = filters.map(|(_, second)| second);
     design.set_bytes = bitmap_bytes.unwrap_or(set_bytes);
+    // Of the others, few lines are in memory, or bits.
     if list == List::Set && set_bytes > LARGE_SET_BYTES {
         design.held = sizes.of_set;
     }

@@ -66,6 +66,7 @@ pub(crate) fn partition(sized: &SizedJob) -> Result<Design, Error> {
     let mut design = Design::new(sized, Strategy::Partition, list, layout);
     design.joined_bytes = survivors;
     design.second_filter = filter;
+    // The cache is a set of the lines that come again.
     if layout.pool.duplicate_cache_bytes > 0 {
         design.held = sizes.of_set;
     }
