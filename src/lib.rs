@@ -311,7 +311,7 @@ mod testing;
 pub use compare::compare;
 pub use decode::feed::Reader;
 #[cfg(feature = "parquet")]
-pub use decode::parquet::{Advance, Copied, RowCopy};
+pub use decode::parquet::{Advance, RowCopy, RowOutput};
 pub use decode::producer::Producer;
 pub use engine::{
     difference, intersect, plan_for, plan_with_estimate, select, symmetric_difference, union,

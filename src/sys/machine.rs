@@ -54,7 +54,7 @@ pub(crate) fn resident_bytes() -> u64 {
 }
 
 /// Returns the largest resident size that this process ever had, in bytes.
-pub(crate) fn peak_resident_bytes() -> u64 {
+pub fn peak_resident_bytes() -> u64 {
     calls::peak_resident().unwrap_or(0)
 }
 

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use differential::choices::Choices;
 use differential::targets::parquet::read;
 use outset::{
-    Dialect, Error, ErrorKind, Field, Files, Interrupt, Keys, Options, Order, RowCopy, Selection,
-    Source, Syntax,
+    Advance, Dialect, Error, ErrorKind, Field, Files, Interrupt, Keys, Options, Order, RowCopy,
+    Selection, Source, Syntax,
 };
 
 use crate::util::{Sandbox, alone, from_here, resident_bytes, run_to_select};
@@ -437,6 +437,20 @@ fn dictionaries_of(path: &Path) -> Vec<bool> {
     flat.map(|(leaf, _)| is_of_dictionary(leaf)).collect()
 }
 
+/// Copies rows of a file to a new one; returns its bytes.
+fn copied(
+    from: &RowCopy,
+    rows: &mut dyn Iterator<Item = outset::Result<u64>>,
+    limit: u64,
+) -> outset::Result<Vec<u8>> {
+    let mut target = Vec::new();
+    let mut output = from.begin(&mut target, "to", limit)?;
+    from.append_to(&mut output, rows, limit, (&Interrupt::new(), &|_, _| {}))?;
+    let bytes = output.finish()?;
+    assert_eq!(bytes, target.len() as u64);
+    Ok(target)
+}
+
 #[test]
 fn b23_rows_are_copied_whole_and_in_their_order() {
     let _alone = alone();
@@ -452,12 +466,9 @@ fn b23_rows_are_copied_whole_and_in_their_order() {
                 .filter(|_| choices.one_in(one_in))
                 .collect();
             let copy = RowCopy::open(&from, 4 << 30).unwrap();
-            let target = (fs::File::create(&to).unwrap(), "to");
             let mut given = numbers.iter().map(|&number| Ok(number));
-            let copied = copy
-                .copy(&mut given, target, 4 << 30, (&Interrupt::new(), &|_, _| {}))
-                .unwrap();
-            assert_eq!(copied.bytes, fs::metadata(&to).unwrap().len());
+            let one_by_one = copied(&copy, &mut given, 4 << 30).unwrap();
+            fs::write(&to, &one_by_one).unwrap();
             let expected: Vec<&String> = numbers.iter().map(|&row| &all[row as usize]).collect();
             assert!(rows_of(&to).iter().eq(expected), "{rows}, one in {one_in}");
             if one_in == 1 {
@@ -465,29 +476,43 @@ fn b23_rows_are_copied_whole_and_in_their_order() {
             }
             // On several threads it is the same file.
             let mut given = numbers.iter().map(|&number| Ok(number));
-            let copied = copy
-                .on_threads(3)
-                .copy(
-                    &mut given,
-                    (Vec::new(), "to"),
-                    4 << 30,
-                    (&Interrupt::new(), &|_, _| {}),
-                )
-                .unwrap();
-            assert!(copied.target == fs::read(&to).unwrap());
+            let together = copied(&copy.on_threads(3), &mut given, 4 << 30).unwrap();
+            assert!(together == one_by_one);
         }
         let copy = RowCopy::open(&from, 4 << 30).unwrap();
-        let target = (Vec::new(), "to");
         let mut behind = [Ok(rows as u64)].into_iter();
-        let refused = copy
-            .copy(
-                &mut behind,
-                target,
-                4 << 30,
-                (&Interrupt::new(), &|_, _| {}),
-            )
-            .unwrap_err();
+        let refused = copied(&copy, &mut behind, 4 << 30).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Input, "{refused}");
+    }
+}
+
+#[test]
+fn b23_a_file_gets_rows_of_several_files() {
+    let _alone = alone();
+    let sandbox = Sandbox::new();
+    let mut choices = Choices::seeded(7);
+    let files = [400, 0, 900].map(|rows| {
+        let from = sandbox.file(&format!("from-{rows}"), b"");
+        write_all_types(&from, &mut choices, rows);
+        from
+    });
+    let to = sandbox.path("to");
+    for threads in [1, 3] {
+        let open = |path| RowCopy::open(path, 4 << 30).unwrap().on_threads(threads);
+        let mut target = fs::File::create(&to).unwrap();
+        let mut output = open(&files[0]).begin(&mut target, "to", 4 << 30).unwrap();
+        let mut expected = Vec::new();
+        for from in files.iter().chain(&files[..1]) {
+            let copy = open(from);
+            let mut rows = (0..copy.rows()).filter(|row| row % 3 > 0).map(Ok);
+            let watch: (_, Advance<'_>) = (&Interrupt::new(), &|_, _| {});
+            copy.append_to(&mut output, &mut rows, 4 << 30, watch)
+                .unwrap();
+            let all = (0..).zip(rows_of(from));
+            expected.extend(all.filter(|(row, _)| row % 3 > 0).map(|(_, text)| text));
+        }
+        output.finish().unwrap();
+        assert!(rows_of(&to) == expected, "{threads} threads");
     }
 }
 
@@ -524,10 +549,13 @@ fn b23_columns_that_memory_has_no_room_for_at_the_same_time_are_copied_one_by_on
     let limit = resident_bytes() + (180 << 20);
     for (threads, to) in [(1, &one_by_one), (2, &to)] {
         let copy = RowCopy::open(&from, limit).unwrap().on_threads(threads);
-        let target = (fs::File::create(to).unwrap(), "to");
+        let mut target = fs::File::create(to).unwrap();
+        let mut output = copy.begin(&mut target, "to", limit).unwrap();
+        let watch: (_, Advance<'_>) = (&Interrupt::new(), &|_, _| {});
         let mut rows = (0..100_000).map(Ok);
-        copy.copy(&mut rows, target, limit, (&Interrupt::new(), &|_, _| {}))
+        copy.append_to(&mut output, &mut rows, limit, watch)
             .unwrap();
+        output.finish().unwrap();
     }
     assert!(fs::read(&to).unwrap() == fs::read(&one_by_one).unwrap());
 }
@@ -548,10 +576,8 @@ fn b23_files_without_rows_and_pages_without_values_are_read() {
     for name in ["small-list", "small-list2"] {
         let (from, to) = (corpus.join(name), sandbox.path("to"));
         let copy = RowCopy::open(&from, 4 << 30).unwrap();
-        let target = (fs::File::create(&to).unwrap(), "to");
         let mut rows = [Ok(0), Ok(1)].into_iter();
-        copy.copy(&mut rows, target, 4 << 30, (&Interrupt::new(), &|_, _| {}))
-            .unwrap();
+        fs::write(&to, copied(&copy, &mut rows, 4 << 30).unwrap()).unwrap();
         assert_eq!(rows_of(&to), rows_of(&from), "{name}");
     }
 }
@@ -564,11 +590,8 @@ fn b23_damaged_files_are_not_copied() {
     for name in ["short-row-group", "odd-levels"] {
         let refused = [1, 3].map(|threads| {
             let copy = RowCopy::open(&corpus.join(name), 4 << 30).unwrap();
-            let target = (Vec::new(), "to");
             let mut rows = (0..100).map(Ok);
-            copy.on_threads(threads)
-                .copy(&mut rows, target, 4 << 30, (&Interrupt::new(), &|_, _| {}))
-                .unwrap_err()
+            copied(&copy.on_threads(threads), &mut rows, 4 << 30).unwrap_err()
         });
         assert_eq!(refused[0].kind(), ErrorKind::Input, "{name}");
         assert_eq!(refused[0].to_string(), refused[1].to_string(), "{name}");
@@ -609,12 +632,7 @@ fn b23_a_file_that_changed_since_its_rows_were_found_is_not_copied() {
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
     file.set_modified(later).unwrap();
     let mut rows = [Ok(3)].into_iter();
-    let refused = copy.copy(
-        &mut rows,
-        (Vec::new(), "to"),
-        4 << 30,
-        (&Interrupt::new(), &|_, _| {}),
-    );
+    let refused = copied(&copy, &mut rows, 4 << 30);
     assert!(
         matches!(refused, Err(Error::InputChanged { .. })),
         "{refused:?}"

@@ -24,8 +24,9 @@ use crate::cli::texts::{self, long};
 const REPLACED: &str = "\
 The result is written to a temporary file beside FILE, which replaces FILE at the end. If the run fails, FILE keeps \
 its old content. A FIFO or a device is written directly. `-` is standard output. FILE must not be one of the inputs. \
-If the name of FILE ends in .parquet, the first input must be a Parquet file; FILE then gets the whole rows of that \
-input whose --key is in the result. If it ends in .gz, .zst, .lz4, .bz2 or .xz, the lines are compressed (see --compress).";
+If the name of FILE ends in .parquet, the first input must be Parquet: a file, or all files of a side, which have the \
+same columns. FILE then gets the whole rows of that input whose --key is in the result; a union takes rows of several \
+such inputs. If it ends in .gz, .zst, .lz4, .bz2 or .xz, the lines are compressed (see --compress).";
 const AS_GREP: &str = "\
 `outset diff --repeats log.txt list.txt` writes the same lines as `grep -vxFf list.txt log.txt`, and `outset \
 intersect --repeats log.txt list.txt` the same as `grep -xFf list.txt log.txt`. They come in any order, or with \
@@ -343,7 +344,7 @@ pub(crate) struct SetArguments {
     /// have headers, each file begins with that of the first. Names are kept below the deepest directory that contains
     /// every FILE and PATH whose lines are written: only those of the first side for diff, and for an intersect of
     /// lines that every side has. A file of which no line is left is there, too, without lines. For a Parquet file
-    /// there is one with its rows that stay, where all are of one side.
+    /// there is one with its rows that stay; of several sides, only a union takes Parquet files.
     ///
     /// DIR must not exist, or be empty. It appears when everything in it is on the disk, or not at all. With --out-via,
     /// a command takes each file instead, and DIR is only the front of the names. Inputs are

@@ -1,7 +1,11 @@
 //! `outset intersect`, `diff`, `union` and `symdiff`: opens the outputs, runs, puts them in place, reports.
 
 mod arguments;
+#[cfg(feature = "parquet")]
+mod copy_phase;
 mod order;
+#[cfg(feature = "parquet")]
+mod row_job;
 #[cfg(feature = "parquet")]
 mod row_numbers;
 #[cfg_attr(not(feature = "parquet"), path = "no_rows.rs")]
@@ -112,7 +116,7 @@ fn find(
         return Ok(stats);
     }
     if is_table {
-        return rows::find_rows(request, sources, options, result);
+        return rows::find_rows(request, sources, options, outputs);
     }
     let mut lines = WriteSink::new(result.writer()?, terminator, result.name());
     let stats = divided(request, sources, options, outputs, &mut lines)?;

@@ -5,9 +5,9 @@
 use outset::{Error, Options, OutputDirectory, Result, Source, Stats};
 
 use super::SelectRequest;
-use crate::cli::outputs::{Outputs, ResultFile};
+use crate::cli::outputs::Outputs;
 
-/// Refuses `result`.
+/// Refuses the result.
 ///
 /// # Errors
 /// [`Error::Usage`], always.
@@ -15,8 +15,9 @@ pub(super) fn find_rows(
     _request: SelectRequest<'_>,
     _sources: &[Source],
     _options: &Options,
-    result: &ResultFile,
+    outputs: &Outputs,
 ) -> Result<Stats> {
+    let result = outputs.require_result()?;
     Err(Error::usage(
         format!("{}: this build cannot write Parquet", result.name()),
         "build outset with the feature parquet, or give the output another name",

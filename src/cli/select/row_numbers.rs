@@ -23,8 +23,8 @@ pub(super) struct Numbers {
     bytes: u64,
     /// The most bytes that there may be.
     most: u64,
-    /// The number of the rows of each file, in their order; `None` if all are of one file.
-    files: Option<Vec<u64>>,
+    /// The number of the rows of each file, in their order.
+    files: Vec<u64>,
 }
 
 /// The numbers, from the first on.
@@ -34,11 +34,11 @@ pub(super) struct RowNumbers {
 }
 
 impl Numbers {
-    /// Makes room for the rows of one file, or of many if `is_of_files`.
+    /// Makes room for the rows of files.
     ///
     /// # Errors
     /// [`Error::Temp`].
-    pub(super) fn new(options: &Options, is_of_files: bool) -> Result<Self> {
+    pub(super) fn new(options: &Options) -> Result<Self> {
         let directory = options
             .temp_dirs
             .first()
@@ -52,13 +52,13 @@ impl Numbers {
             last: 0,
             bytes: 0,
             most: options.max_temp_bytes.unwrap_or(u64::MAX),
-            files: is_of_files.then(Vec::new),
+            files: Vec::new(),
         })
     }
 
     /// Takes the numbers of the rows of each file.
     pub(super) fn take_files(&mut self) -> Vec<u64> {
-        self.files.take().unwrap_or_default()
+        std::mem::take(&mut self.files)
     }
 
     /// Makes the error of a failed run whose result was to be these numbers: a result that could not be written is a
@@ -150,7 +150,7 @@ impl Sink for Numbers {
         if self.bytes > self.most {
             return Err(io::Error::other("more than --max-temp allows"));
         }
-        if let Some(rows) = self.files.as_mut().and_then(|files| files.last_mut()) {
+        if let Some(rows) = self.files.last_mut() {
             *rows += 1;
         }
         self.file.write_all(&bytes)
@@ -158,14 +158,12 @@ impl Sink for Numbers {
 
     fn file(&mut self, _path: &Path) -> io::Result<()> {
         self.last = 0;
-        if let Some(files) = &mut self.files {
-            files.push(0);
-        }
+        self.files.push(0);
         Ok(())
     }
 
     fn divides_by_file(&self) -> bool {
-        self.files.is_some()
+        true
     }
 
     fn target(&self) -> String {

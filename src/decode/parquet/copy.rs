@@ -1,18 +1,17 @@
 //! Copying rows of a file to a new one.
 //!
-//! *Owns:* [`RowCopy`]. *Invariants:* the new file has the columns of the old one, with their types, names and
-//! compression, and the rows that were named, in their order; it is complete, or the copy fails. *Cost:* that of its
-//! row groups ([`group_copy`](crate::decode::parquet::group_copy)), one after the other.
+//! *Owns:* [`RowCopy`]. *Invariants:* the new file gets the rows that were named, all of them in their order, or the
+//! copy fails; a row group has rows of one file. *Cost:* that of its row groups
+//! ([`group_copy`](crate::decode::parquet::group_copy)), one after the other.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::ParquetMetaData;
-use ::parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
-use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use ::parquet::file::properties::WriterPropertiesPtr;
+use ::parquet::file::writer::SerializedRowGroupWriter;
 
 use crate::decode::compressed::{Signature, signature_of};
 use crate::decode::file_state::FileState;
@@ -22,11 +21,11 @@ use crate::decode::parquet::column_copy::{FOOTER, USERS, WRITER_BYTES};
 use crate::decode::parquet::column_lanes::ColumnLanes;
 use crate::decode::parquet::footer::{chunk_of, read_footer};
 use crate::decode::parquet::group_copy::{GroupCopy, GroupRows, Unwritable};
+use crate::decode::parquet::row_output::{RowOutput, check_columns, unwritable};
 use crate::decode::parquet::{failure, group_name};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
-use crate::output::output_error;
 use crate::sys::machine;
 
 /// The share of the memory that a footer may take, as one by this number: the rest is for pages.
@@ -55,17 +54,6 @@ pub struct RowCopy {
 
 /// Is called with bytes and rows of the file that a copy is done with, which [`RowCopy::bytes_of`] foretells.
 pub type Advance<'a> = &'a dyn Fn(u64, u64);
-
-/// The result of a copy.
-#[derive(Debug)]
-pub struct Copied<W> {
-    /// The target of the file, to be flushed.
-    pub target: W,
-    /// The bytes of the file.
-    pub bytes: u64,
-    /// The largest resident size that the process ever had, in bytes.
-    pub peak_rss_bytes: u64,
-}
 
 impl RowCopy {
     /// Opens the file whose rows are to be copied. That is done before their numbers are found, so that a change since
@@ -120,60 +108,87 @@ impl RowCopy {
         (self.state.size as f64 * rows as f64 / self.rows.max(1) as f64) as u64
     }
 
-    /// Writes a file with these rows to `target`, which messages call `name`. `rows` are their numbers, from 0,
-    /// ascending. The process has at most `memory_bytes` meanwhile.
+    /// Counts all rows of the file.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Checks that the file has the columns of `other`, so that one file can get rows of both.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where they differ; as [`RowCopy::open`] where one of them cannot be read.
+    pub fn check_columns(&self, other: &Self, memory_bytes: u64) -> Result<()> {
+        // One after the other: a footer may take its share of the memory.
+        let schema = |copy: &Self| -> Result<_> {
+            let metadata = copy.metadata(memory_bytes)?;
+            Ok(metadata.file_metadata().schema_descr().root_schema_ptr())
+        };
+        let (own, others) = (schema(self)?, schema(other)?);
+        check_columns((&own, &self.path), (&others, &other.path))
+    }
+
+    /// Reads the footer.
+    fn metadata(&self, memory_bytes: u64) -> Result<ParquetMetaData> {
+        let most = memory_bytes / FOOTER_SHARE;
+        read_footer(&self.file, self.state.size, &self.path, most)
+    }
+
+    /// Begins a file like this one: with its columns, their compression and dictionaries, and what its writer noted in
+    /// it. Messages call the target `name`. The process has at most `memory_bytes` meanwhile.
+    ///
+    /// # Errors
+    /// As [`RowCopy::open`] where this one cannot be read; [`Error::Output`].
+    pub fn begin<'a, W: Write + Send>(
+        &self,
+        target: &'a mut W,
+        name: &'a str,
+        memory_bytes: u64,
+    ) -> Result<RowOutput<'a, W>> {
+        let metadata = self.metadata(memory_bytes)?;
+        RowOutput::create((&metadata, &self.path), (target, name))
+    }
+
+    /// Appends rows to a new file. `rows` are their numbers, from 0, ascending. The process has at most `memory_bytes`
+    /// meanwhile.
     ///
     /// # Errors
     /// [`Error::Undecodable`] where the file is damaged, [`Error::InputChanged`], [`Error::MemoryPlan`] where a page
-    /// takes more memory, [`Error::Output`] where the target cannot be written, what `rows` returns, and
-    /// [`Error::Interrupted`].
-    pub fn copy<W: Write + Send>(
+    /// takes more memory, [`Error::Usage`] where it has other columns than the new file, [`Error::Output`] where that
+    /// cannot be written, what `rows` returns, and [`Error::Interrupted`].
+    pub fn append_to<W: Write + Send>(
         &self,
+        output: &mut RowOutput<'_, W>,
         rows: &mut dyn Iterator<Item = Result<u64>>,
-        (mut target, name): (W, &str),
         memory_bytes: u64,
         (interrupt, advance): (&Interrupt, Advance<'_>),
-    ) -> Result<Copied<W>> {
-        let metadata = read_footer(
-            &self.file,
-            self.state.size,
-            &self.path,
-            memory_bytes / FOOTER_SHARE,
-        )?;
-        // What the process has by now stays: the footer is in it.
+    ) -> Result<()> {
+        let metadata = self.metadata(memory_bytes)?;
+        let schema = metadata.file_metadata().schema_descr();
+        output.check_columns(schema.root_schema(), &self.path)?;
+        // What the process has by now stays: the footer is in it, and what the new one says of earlier row groups.
         let numbers_bytes = self.rows.min(GROUP_ROWS as u64) * NUMBER_BYTES;
         let beside = machine::resident_bytes() + WRITER_BYTES + numbers_bytes;
         let budget = MemoryBudget::new(memory_bytes.saturating_sub(beside), beside);
         let allowance =
             Allowance::new(self.path.clone(), USERS, &budget).beside(beside + LATER_BYTES);
-        let groups = GroupCopy::new(
-            &self.file,
-            &self.path,
-            self.state.size,
-            &metadata,
-            interrupt,
-        );
-        let columns = metadata.file_metadata().schema_descr().num_columns();
-        let most = self.threads.min(machine::default_threads()).min(columns);
+        let dictionaries = std::mem::take(&mut output.dictionaries);
+        let file = (&self.file, self.path.as_path());
+        let groups = GroupCopy::new(file, self.state.size, &metadata, &dictionaries, interrupt);
+        let most = self.threads.min(machine::default_threads());
         let writing = Writing {
             copy: self,
             groups,
-            lanes: ColumnLanes::new(&self.path, most, &budget),
+            lanes: ColumnLanes::new(&self.path, most.min(schema.num_columns()), &budget),
             allowance: Arc::new(allowance),
             advance,
         };
-        let unwritable = |error| output_error(name, "cannot write", as_io(error));
-        let bytes = writing.write(rows, &mut target, &unwritable)?;
+        writing.write(rows, output)?;
+        output.dictionaries = dictionaries;
         let metadata = self
             .file
             .metadata()
             .map_err(|error| unreadable(&self.path, error))?;
-        self.state.check(&FileState::of(&metadata), &self.path)?;
-        Ok(Copied {
-            target,
-            bytes,
-            peak_rss_bytes: machine::peak_resident_bytes(),
-        })
+        self.state.check(&FileState::of(&metadata), &self.path)
     }
 }
 
@@ -188,7 +203,7 @@ fn check_chunks(metadata: &ParquetMetaData, size: u64, path: &Path) -> Result<()
     Ok(())
 }
 
-/// A file that is being written.
+/// A file whose rows are being copied.
 struct Writing<'a> {
     copy: &'a RowCopy,
     groups: GroupCopy<'a>,
@@ -199,18 +214,14 @@ struct Writing<'a> {
 }
 
 impl Writing<'_> {
-    /// Writes a file with these rows; returns its bytes.
-    fn write(
+    /// Appends these rows.
+    fn write<W: Write + Send>(
         mut self,
         rows: &mut dyn Iterator<Item = Result<u64>>,
-        target: &mut (impl Write + Send),
-        unwritable: &Unwritable<'_>,
-    ) -> Result<u64> {
-        let metadata = self.groups.metadata();
-        let schema = metadata.file_metadata().schema_descr().root_schema_ptr();
-        let properties = Arc::new(properties(&self.groups));
-        let writer = SerializedFileWriter::new(target, schema, Arc::clone(&properties));
-        let mut writer = writer.map_err(unwritable)?;
+        output: &mut RowOutput<'_, W>,
+    ) -> Result<()> {
+        let name = output.name();
+        let unwritable: &Unwritable<'_> = &|error| unwritable(name, error);
         let (mut numbers, mut columns) = (Vec::with_capacity(GROUP_ROWS), 0);
         loop {
             numbers.clear();
@@ -221,14 +232,13 @@ impl Writing<'_> {
                 break;
             }
             let rows = self.groups.rows(&numbers)?;
-            let mut group = writer.next_row_group().map_err(unwritable)?;
-            columns += self.write_group(&rows, &properties, &mut group, unwritable)?;
+            let mut group = output.writer.next_row_group().map_err(unwritable)?;
+            columns += self.write_group(&rows, &output.properties, &mut group, unwritable)?;
             group.close().map_err(unwritable)?;
             (self.advance)(0, numbers.len() as u64);
             self.remember(columns)?;
         }
-        writer.finish().map_err(unwritable)?;
-        Ok(writer.bytes_written() as u64)
+        Ok(())
     }
 
     /// Takes memory for what the footer says of `columns` columns of row groups: it stays until the footer is written.
@@ -279,36 +289,5 @@ impl Writing<'_> {
             leaf += 1;
         }
         Ok(columns as u64)
-    }
-}
-
-/// Returns the properties of the new file: the compression of the old one, and what its writer noted in it.
-fn properties(groups: &GroupCopy<'_>) -> WriterProperties {
-    let metadata = groups.metadata();
-    let notes = metadata.file_metadata().key_value_metadata().cloned();
-    // An index of the pages would be held in memory until the end.
-    let mut builder = WriterProperties::builder()
-        .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_offset_index_disabled(true)
-        .set_created_by(concat!("outset ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_key_value_metadata(notes);
-    let first = metadata.row_groups().first();
-    for (leaf, column) in first.iter().flat_map(|group| group.columns()).enumerate() {
-        let path = column.column_path().clone();
-        builder = builder
-            .set_column_compression(path.clone(), column.compression())
-            .set_column_dictionary_enabled(path, groups.has_dictionary(leaf));
-    }
-    builder.build()
-}
-
-/// Returns a failure of the writer as the system told it.
-fn as_io(error: ParquetError) -> io::Error {
-    match error {
-        ParquetError::External(source) => match source.downcast::<io::Error>() {
-            Ok(own) => *own,
-            Err(other) => io::Error::other(other.to_string()),
-        },
-        other => io::Error::other(other),
     }
 }

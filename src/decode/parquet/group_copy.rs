@@ -44,8 +44,8 @@ pub(super) struct GroupCopy<'a> {
     metadata: &'a ParquetMetaData,
     /// The number of the first row of each row group, and of all rows.
     starts: Vec<u64>,
-    /// For each column, true if some row group has nothing but values of a dictionary for it.
-    dictionaries: Vec<bool>,
+    /// For each column, true if it gets a dictionary in the new file.
+    dictionaries: &'a [bool],
     interrupt: &'a Interrupt,
 }
 
@@ -70,12 +70,12 @@ impl GroupRows<'_> {
 }
 
 impl<'a> GroupCopy<'a> {
-    /// Makes the source of rows of a file that has `file_bytes` bytes.
+    /// Makes the source of rows of a file that has `file_bytes` bytes, for a new file with these dictionaries.
     pub(super) fn new(
-        file: &'a Arc<File>,
-        path: &'a Path,
+        (file, path): (&'a Arc<File>, &'a Path),
         file_bytes: u64,
         metadata: &'a ParquetMetaData,
+        dictionaries: &'a [bool],
         interrupt: &'a Interrupt,
     ) -> Self {
         let mut starts = vec![0_u64];
@@ -83,14 +83,6 @@ impl<'a> GroupCopy<'a> {
             let rows = group.num_rows().max(0) as u64;
             starts.push(starts[starts.len() - 1].saturating_add(rows));
         }
-        let columns = metadata.file_metadata().schema_descr().columns();
-        let has_dictionary = |(leaf, column): (usize, &ColumnDescPtr)| {
-            let groups = metadata.row_groups().iter();
-            let mut chunks = groups.filter_map(|group| group.columns().get(leaf));
-            // The pages of a dictionary wait for the end of their row group, and lists have any number of values.
-            column.max_rep_level() == 0 && chunks.any(is_of_dictionary)
-        };
-        let dictionaries = columns.iter().enumerate().map(has_dictionary).collect();
         Self {
             file,
             path,
@@ -110,11 +102,6 @@ impl<'a> GroupCopy<'a> {
     /// Counts the columns.
     pub(super) fn columns(&self) -> usize {
         self.metadata.file_metadata().schema_descr().num_columns()
-    }
-
-    /// Returns true if a column gets a dictionary in the new file.
-    pub(super) fn has_dictionary(&self, leaf: usize) -> bool {
-        self.dictionaries[leaf]
     }
 
     /// Returns the bytes of a column in the row groups that have some of `rows`.
@@ -176,7 +163,7 @@ impl<'a> GroupCopy<'a> {
                 file: self.file,
                 column: &column,
                 chunk,
-                has_dictionary: self.has_dictionary(leaf),
+                has_dictionary: self.dictionaries[leaf],
                 memory,
                 rows: &rows.numbers[span.numbers.clone()],
                 first: self.starts[span.group],
@@ -191,6 +178,19 @@ impl<'a> GroupCopy<'a> {
         }
         Ok(())
     }
+}
+
+/// Chooses for each column of a file whether a copy of it gets a dictionary: where some row group has nothing but
+/// values of one.
+pub(super) fn dictionaries_of(metadata: &ParquetMetaData) -> Vec<bool> {
+    let columns = metadata.file_metadata().schema_descr().columns();
+    let has_dictionary = |(leaf, column): (usize, &ColumnDescPtr)| {
+        let groups = metadata.row_groups().iter();
+        let mut chunks = groups.filter_map(|group| group.columns().get(leaf));
+        // The pages of a dictionary wait for the end of their row group, and lists have any number of values.
+        column.max_rep_level() == 0 && chunks.any(is_of_dictionary)
+    };
+    columns.iter().enumerate().map(has_dictionary).collect()
 }
 
 /// Returns true if all pages of a column of a row group have values of a dictionary, as far as the footer says. Writers

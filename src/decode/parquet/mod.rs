@@ -12,7 +12,7 @@
 //!                     └─▶ record in the syntax of the keys ──▶ chunk buffer
 //! ```
 //!
-//! [`RowCopy`] writes some rows of a file to a new one, by the same pages.
+//! [`RowCopy`] appends some rows of a file to a new one ([`RowOutput`]), by the same pages.
 //!
 //! The thread that reads an input decodes it, beside the workers that hash its lines: the same as with compressed
 //! files.
@@ -33,6 +33,7 @@ mod group_copy;
 mod names;
 mod page_header;
 mod pages;
+mod row_output;
 mod rows;
 mod schema;
 mod table;
@@ -46,7 +47,8 @@ use ::parquet::errors::ParquetError;
 
 use crate::error::Error;
 
-pub use copy::{Advance, Copied, RowCopy};
+pub use copy::{Advance, RowCopy};
+pub use row_output::RowOutput;
 pub(crate) use rows::Rows;
 pub(crate) use table::Table;
 

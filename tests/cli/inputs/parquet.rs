@@ -236,6 +236,25 @@ fn f12_rows_are_counted_by_file_and_those_that_come_most_often_are_quoted() {
     }
 }
 
+/// Checks that one file gets the same rows. For a union it does not matter how the files are divided into sides.
+fn check_one_file(sandbox: &Sandbox, command: &str, more: &str, expected: &[String]) {
+    let divided = "--side side/0.parquet side/a --side side/none.parquet --side side/void.parquet side/z.parquet";
+    let of_union = command.starts_with("union").then_some(divided);
+    for sides in std::iter::once("--side side").chain(of_union) {
+        let output = "-o ../out/all.parquet --stats ../out/stats";
+        let outcome = sandbox.run(&format!("{command} -k page.url {sides} {more} {output}"));
+        outcome.succeeds();
+        let all = sandbox.output("all.parquet");
+        assert_eq!(rows_of(&all), expected, "{command} {sides}");
+        let bytes = fs::metadata(all).unwrap().len();
+        assert!(bytes < 200_000, "{command}: it is compressed as before");
+        let stats: Value =
+            serde_json::from_slice(&fs::read(sandbox.output("stats")).unwrap()).unwrap();
+        assert_eq!(stats["output"]["lines"], expected.len(), "{command}");
+        assert_eq!(stats["output"]["bytes"], bytes, "{command}");
+    }
+}
+
 #[test]
 fn f12_each_parquet_file_gets_one_of_its_rows_that_stay() {
     let sandbox = Sandbox::new();
@@ -291,13 +310,13 @@ fn f12_each_parquet_file_gets_one_of_its_rows_that_stay() {
             "{command} -k page.url --side side {more} --out-dir ../out/clean --stats ../out/stats"
         ));
         outcome.succeeds();
-        let mut written = 0;
+        let mut together = Vec::new();
         for (file, name) in names.iter().enumerate() {
             let expected: Vec<_> = all()
                 .filter(|&place| place.0 == file && stays(place))
                 .map(|(_, number)| row(number, &url(number)))
                 .collect();
-            written += expected.len();
+            together.extend_from_slice(&expected);
             let path = directory.join(name);
             assert_eq!(rows_of(&path), expected, "{command}: {name}");
             let bytes = fs::metadata(&path).unwrap().len();
@@ -308,17 +327,18 @@ fn f12_each_parquet_file_gets_one_of_its_rows_that_stay() {
         }
         let stats: Value =
             serde_json::from_slice(&fs::read(sandbox.output("stats")).unwrap()).unwrap();
-        assert_eq!(stats["output"]["lines"], written, "{command}");
+        assert_eq!(stats["output"]["lines"], together.len(), "{command}");
         assert_eq!(
             stats["phases"].as_array().unwrap().last().unwrap()["name"],
             "copy side"
         );
         fs::remove_dir_all(directory).unwrap();
+        check_one_file(&sandbox, command, more, &together);
     }
     for (command, says) in [
         (
             "union --side side --side other -k page.url",
-            "give all files to one --side",
+            "a union takes Parquet files with the same key",
         ),
         ("union --side side", "--key COLUMN is needed"),
         (
@@ -337,6 +357,55 @@ fn f12_each_parquet_file_gets_one_of_its_rows_that_stay() {
         let outcome = sandbox.run(&format!("{command} --out-dir ../out/clean"));
         outcome.fails(2, &[says]);
         assert!(!sandbox.output("clean").exists(), "{command}");
+    }
+}
+
+/// Writes a file without rows that has these columns.
+fn write_columns(path: &Path, columns: &str) {
+    let schema = parse_message_type(&format!("message other {{ {columns} }}")).unwrap();
+    let file = File::create(path).unwrap();
+    let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::default()).unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn b23_rows_of_files_with_other_columns_do_not_go_to_one_file() {
+    let sandbox = crawl();
+    let url = "optional group page { optional binary url (UTF8); }";
+    for (columns, says) in [
+        (format!("required int64 id; {url}"), ""),
+        (
+            format!("required int32 id; {url}"),
+            "its column id has another type in crawl.parquet",
+        ),
+        (
+            format!("required int64 id; {url} optional int64 more;"),
+            "its column more is not in crawl.parquet",
+        ),
+        (url.to_owned(), "it lacks the column id of crawl.parquet"),
+        (
+            format!("{url} required int64 id;"),
+            "its columns have another order in crawl.parquet",
+        ),
+    ] {
+        write_columns(&sandbox.input("other.parquet"), &columns);
+        let command = "union -k page.url crawl.parquet other.parquet -o ../out/all.parquet";
+        let outcome = sandbox.run(command);
+        if says.is_empty() {
+            outcome.succeeds();
+            assert_eq!(rows_of(&sandbox.output("all.parquet")).len(), 3);
+            fs::remove_file(sandbox.output("all.parquet")).unwrap();
+        } else {
+            let file = format!("other.parquet: {says}");
+            outcome.fails(
+                2,
+                &[
+                    &file,
+                    "write the rows of each file to a file of its own, with --out-dir",
+                ],
+            );
+            assert!(!sandbox.output("all.parquet").exists());
+        }
     }
 }
 
@@ -360,19 +429,21 @@ fn c14_the_limit_that_a_copy_of_many_files_names_is_enough() {
             40_000,
         );
     }
-    let run = |limit: &str| {
+    let run = |output: &str, limit: &str| {
         let outcome = sandbox.run(&format!(
-            "union --side side -k page.url --out-dir ../out/clean -m {limit}M"
+            "union --side side -k page.url {output} -m {limit}M"
         ));
         let said = outcome.stderr.rsplit_once("give at least ");
         said.map(|(_, limit)| limit.split_once(" MiB").unwrap().0.to_owned())
     };
-    // The first limit is that of the search, the second one that of a copy.
-    let mut limits = vec!["16".to_owned()];
-    while let Some(limit) = run(&limits[limits.len() - 1]) {
-        limits.push(limit);
+    for output in ["--out-dir ../out/clean", "-o ../out/all.parquet"] {
+        // The first limit is that of the search, the second one that of a copy.
+        let mut limits = vec!["16".to_owned()];
+        while let Some(limit) = run(output, &limits[limits.len() - 1]) {
+            limits.push(limit);
+        }
+        assert!((2..=3).contains(&limits.len()), "{output}: {limits:?}");
     }
-    assert!((2..=3).contains(&limits.len()), "{limits:?}");
 }
 
 #[test]
@@ -421,6 +492,13 @@ fn l12_rows_that_are_dropped_are_told_by_their_numbers() {
             ["1", "2"].map(|name| rows_of(&sandbox.output(&format!("clean/{name}.parquet"))).len());
         assert_eq!(left, [2, 1], "{syntax}");
         fs::remove_dir_all(sandbox.output("clean")).unwrap();
+        let outcome = sandbox.run(&format!(
+            "union {syntax} --side side -k page.url -o ../out/all.parquet -D ../out/map --duplicates-format map"
+        ));
+        outcome.succeeds();
+        let map = fs::read_to_string(sandbox.output("map")).unwrap();
+        assert_eq!(map, expected.concat(), "{syntax}");
+        assert_eq!(rows_of(&sandbox.output("all.parquet")).len(), 3, "{syntax}");
     }
     sandbox
         .run("union --side side -k page.url -D ../out/map2 --duplicates-format map")

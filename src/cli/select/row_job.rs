@@ -1,0 +1,297 @@
+//! Rows of Parquet files that are found, and then copied.
+//!
+//! *Owns:* [`RowJob`]: what is checked before the search, the search for the numbers of the rows, which are kept on
+//! temporary disk ([`Numbers`]), and the way through the files whose rows are copied. *Invariants:* the rows of a file
+//! that changed since they were found are not copied. *Cost:* that of [`Numbers`], and eight bytes of memory for each file.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use outset::{
+    Advance, Dialect, Error, Files, Interrupt, Observer, Options, Order, Result, RowCopy, Source,
+    Stats, Syntax, machine,
+};
+
+use super::copy_phase::{CopyPhase, ExpectingCopy};
+use super::row_numbers::Numbers;
+use super::{SelectRequest, divided};
+use crate::cli::outputs::Outputs;
+use crate::cli::process::give_back_free_memory;
+
+/// The bytes that a Parquet file begins with.
+const SIGNATURE: &[u8; 4] = b"PAR1";
+
+/// Rows of Parquet files that are to be found and copied.
+pub(super) struct RowJob<'a> {
+    request: SelectRequest<'a>,
+    /// The sides; of the first one, rows are copied.
+    sources: Vec<Source>,
+    options: Options,
+    /// The memory limit of the process, in bytes.
+    pub(super) memory_bytes: u64,
+    /// The state of each file of the first side before the search.
+    before: Vec<u64>,
+}
+
+/// The numbers of the rows of a file that are to be copied.
+pub(super) type FileRows<'a> = &'a mut dyn Iterator<Item = Result<u64>>;
+
+/// Who may stop a copy, and who is told of it.
+pub(super) type Watch<'a> = (&'a Interrupt, Advance<'a>);
+
+impl<'a> RowJob<'a> {
+    /// Checks what can be checked before the search. Messages call the result `name`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`].
+    pub(super) fn new(
+        request: SelectRequest<'a>,
+        sources: &[Source],
+        options: &Options,
+        name: &str,
+    ) -> Result<Self> {
+        check(request, options, name)?;
+        let given = sources.len();
+        let sources = one_side(request, sources, options, name)?;
+        let paths = paths(&sources[0]);
+        if paths.is_empty() {
+            return Err(Error::usage(
+                format!("{name}: a Parquet output needs Parquet files as the first input"),
+                "put a Parquet file first, or give the output another name",
+            ));
+        }
+        let bytes = paths.iter().map(|path| size(path)).sum();
+        let mut options = numbering_rows(options, bytes, &sources);
+        if sources.len() < given {
+            options.labels.clear();
+        }
+        let memory_bytes = options.memory_bytes;
+        Ok(Self {
+            request: SelectRequest {
+                selection: request.selection.ordered(Order::Input),
+                ..request
+            },
+            memory_bytes: memory_bytes.unwrap_or_else(machine::default_memory_bytes),
+            before: paths.iter().map(|path| state(path)).collect(),
+            options,
+            sources,
+        })
+    }
+
+    /// Checks that all files can be copied, and has `compare` compare each with one before it. Returns the file that a
+    /// result of all should be like: the first that has rows, since others do not tell how columns are compressed.
+    ///
+    /// # Errors
+    /// Those of [`RowCopy::open`], and of `compare`.
+    pub(super) fn check_files(
+        &self,
+        mut compare: impl FnMut(&RowCopy, &RowCopy) -> Result<()>,
+    ) -> Result<&Path> {
+        let paths = paths(&self.sources[0]);
+        let mut like = (None, paths[0].as_path());
+        for path in paths {
+            if paths.len() > 1 && path.is_file() && size(path) == 0 {
+                continue;
+            }
+            let copy = RowCopy::open(path, self.memory_bytes)?;
+            if let Some(like) = &like.0 {
+                compare(&copy, like)?;
+            }
+            if like.0.as_ref().is_none_or(|like| like.rows() == 0) {
+                like = (Some(copy), path);
+            }
+        }
+        Ok(like.1)
+    }
+
+    /// Finds the numbers of the rows.
+    ///
+    /// # Errors
+    /// Those of the search.
+    pub(super) fn find(&self, outputs: &Outputs) -> Result<(Stats, Numbers)> {
+        let mut numbers = Numbers::new(&self.options)?;
+        let selected = divided(
+            self.request,
+            &self.sources,
+            &self.options,
+            outputs,
+            &mut numbers,
+        );
+        match selected {
+            Ok(stats) => Ok((stats, numbers)),
+            Err(error) => Err(numbers.unwritable(error)),
+        }
+    }
+
+    /// Has `copy` copy the rows of one file after the other; of a file of 0 bytes there are none, and nothing to open.
+    ///
+    /// # Errors
+    /// [`Error::InputChanged`], [`Error::Temp`], and those of `copy`.
+    pub(super) fn copy(
+        &self,
+        mut numbers: Numbers,
+        stats: &mut Stats,
+        mut copy: impl FnMut(&Path, Option<&RowCopy>, FileRows<'_>, Watch<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (paths, rows_of) = (paths(&self.sources[0]), numbers.take_files());
+        // The sink was told of each file of the side, in their order.
+        debug_assert_eq!(rows_of.len(), paths.len());
+        let all = paths.iter().map(|path| size(path)).sum();
+        let name = stats.inputs[0].label.clone();
+        let phase = CopyPhase::begin(&name, all, &self.options);
+        let mut numbers = numbers.read()?;
+        for ((path, before), rows) in paths.iter().zip(&self.before).zip(rows_of) {
+            if state(path) != *before {
+                return Err(Error::InputChanged {
+                    path: path.clone(),
+                    what: "it was written to after its rows were found".into(),
+                });
+            }
+            let (bytes, done) = (size(path), Cell::new(0));
+            let advance = |more: u64, rows| {
+                done.set(done.get() + more);
+                phase.advance(more, rows);
+            };
+            let source = (bytes > 0).then(|| self.open(path)).transpose()?;
+            let watch = (&self.options.interrupt, &advance as _);
+            copy(path, source.as_ref(), &mut numbers.of_file(rows), watch)?;
+            phase.advance(bytes.saturating_sub(done.get()), 0);
+        }
+        stats.memory.peak_rss_bytes = machine::peak_resident_bytes();
+        phase.end_in(stats);
+        Ok(())
+    }
+
+    /// Opens a file whose rows are copied.
+    fn open(&self, path: &Path) -> Result<RowCopy> {
+        // What the copies before this one have freed counts as long as the allocator has it.
+        give_back_free_memory();
+        let threads = self.options.threads;
+        let copy = RowCopy::open(path, self.memory_bytes)?;
+        Ok(copy.on_threads(threads.unwrap_or_else(machine::default_threads)))
+    }
+}
+
+/// Returns the sides, of which the first one has all rows that may be in the result: all files of a union are one
+/// side.
+///
+/// # Errors
+/// [`Error::Usage`] where other sides have such rows, too.
+fn one_side(
+    request: SelectRequest<'_>,
+    sources: &[Source],
+    options: &Options,
+    name: &str,
+) -> Result<Vec<Source>> {
+    if sources.len() < 2 || request.selection.can_repeat() {
+        return Ok(sources.to_vec());
+    }
+    let keys = options.keys.as_ref();
+    let have_own_keys = keys.is_some_and(|keys| !keys.fields_of.is_empty());
+    let is_union = request.selection.name() == "union";
+    let has_rows = |side: &Source| is_table(side) || is_empty(side);
+    if !is_union || have_own_keys || !sources.iter().all(has_rows) {
+        return Err(Error::usage(
+            format!(
+                "{name}: a Parquet output gets rows of the first input, but this command also writes rows that are not in it"
+            ),
+            "use diff, or intersect without --at-least, --at-most, --exactly and --only; a union takes Parquet files with the same key",
+        ));
+    }
+    let all = sources.iter().flat_map(|side| paths(side).iter().cloned());
+    let side = Files::new(sources[0].to_string(), all);
+    Ok(vec![side.into()])
+}
+
+/// Returns the files of a side; none if it is of something else.
+fn paths(side: &Source) -> &[PathBuf] {
+    match side {
+        Source::Files(side) => side.paths(),
+        Source::Path(path) => std::slice::from_ref(path),
+        _ => &[],
+    }
+}
+
+/// Returns true if a side is of files of 0 bytes, which have no rows.
+fn is_empty(side: &Source) -> bool {
+    let paths = paths(side);
+    !paths.is_empty() && paths.iter().all(|path| path.is_file() && size(path) == 0)
+}
+
+/// Returns the size of a file, in bytes.
+fn size(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+/// Returns true if a side is of Parquet files, as the first of these that is not empty shows.
+pub(super) fn is_table(side: &Source) -> bool {
+    let begins = |path: &PathBuf| {
+        let mut front = [0; 4];
+        // A FIFO would be waited for.
+        let file = path.is_file().then(|| File::open(path))?.ok();
+        file?.read_exact(&mut front).ok().map(|()| front)
+    };
+    let front = paths(side).iter().find_map(begins);
+    front.as_ref() == Some(SIGNATURE)
+}
+
+/// Returns a number that differs, but for a chance of one in 2^64, once a file was changed. A file that cannot be
+/// looked at fails when it is read.
+fn state(path: &Path) -> u64 {
+    let metadata = std::fs::metadata(path).ok();
+    let state = metadata.map(|it| (it.dev(), it.ino(), it.len(), it.mtime(), it.mtime_nsec()));
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(state)
+}
+
+/// Checks that a result of Parquet files, which messages call `name`, gets whole rows.
+///
+/// # Errors
+/// [`Error::Usage`].
+fn check(request: SelectRequest<'_>, options: &Options, name: &str) -> Result<()> {
+    let usage = |what: &str, advice| Err(Error::usage(format!("{name}: {what}"), advice));
+    if options.keys.is_none() {
+        return usage("--key COLUMN is needed to write a Parquet file", "add it");
+    }
+    if !request.writes_plain_records() {
+        return usage(
+            "a Parquet output gets whole rows, in the order of the file",
+            "leave out --which, --count-files, --count, --keys-only, --top, --order sorted and --order count",
+        );
+    }
+    let tells_places = request.selection == request.selection.with_duplicate_places();
+    if request.duplicates.is_some() && !tells_places {
+        return usage(
+            "rows that are dropped cannot be written beside Parquet files",
+            "add --duplicates-format map, or leave out -D",
+        );
+    }
+    if request.set.compress.asked().is_some() {
+        return usage(
+            "Parquet files keep the compression of their columns",
+            "leave out --compress",
+        );
+    }
+    Ok(())
+}
+
+/// Returns the options of the search for row numbers in `sources`, after which `bytes` are copied. Keys of several
+/// columns, and those with line ends, have a form in CSV alone; where all sides are Parquet files, nobody sees it.
+fn numbering_rows(options: &Options, bytes: u64, sources: &[Source]) -> Options {
+    let mut options = options.clone();
+    if let Some(keys) = &mut options.keys {
+        keys.row_numbers = true;
+        if keys.syntax == Syntax::Whole && sources.iter().all(is_table) {
+            keys.syntax = Syntax::Csv(Dialect::new(b','));
+            keys.has_header = true;
+        }
+    }
+    options.observer = options
+        .observer
+        .map(|observer| -> Arc<dyn Observer> { Arc::new(ExpectingCopy(observer, bytes)) });
+    options
+}
