@@ -2,7 +2,8 @@
 //!
 //! *Owns:* [`RowJob`]: what is checked before the search, the search for the numbers of the rows, which are kept on
 //! temporary disk ([`Numbers`]), and the way through the files whose rows are copied. *Invariants:* the rows of a file
-//! that changed since they were found are not copied. *Cost:* that of [`Numbers`], and eight bytes of memory for each file.
+//! that changed since they were found are not copied. *Cost:* that of [`Numbers`], and eight bytes of memory for each
+//! file.
 
 use std::cell::Cell;
 use std::fs::File;

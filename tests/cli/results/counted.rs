@@ -184,8 +184,9 @@ fn l15_a_top_larger_than_its_memory_goes_through_temporary_files_and_a_small_one
         if top == 10 {
             of_few = written;
         } else {
+            // What lines in order have in common is written once, so that some 25 bytes of each are left.
             assert!(
-                written > of_few + (1 << 20),
+                written > of_few + (1 << 19),
                 "{arguments}: {written}, {of_few}"
             );
         }
