@@ -112,7 +112,7 @@ def select(
         options.fields(on)
     found = sides.checked(given)
     settings.update(sides.guessed_format(found, on, settings))
-    request = Request(operation, on, settings, sides.is_table(found[0], on))
+    request = Request(operation, on, settings, [sides.is_table(side, on) for side in found])
     out_dir = settings.pop("out_dir", None)
     if out is not None and out_dir is not None:
         raise UsageError("out and out_dir: the result goes to one of them: leave out the other")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 END = ".parquet"
-#: Options with which the program writes more, or something else, than rows of the first side.
+#: Options with which the program writes more, or something else, than rows.
 OTHERS = ("keys_only", "rows", "at_least", "at_most", "exactly", "only", "which", "count_files", "count", "all", "top", "filter")
 
 
@@ -56,6 +56,10 @@ def are_parquet(paths: Sequence[str]) -> bool:
     return all(path.lower().endswith(END) for path in paths)
 
 
-def gives_rows(operation: str, settings: dict[str, Any]) -> bool:
-    """Tells whether the program can write rows of the first side."""
-    return operation in ("intersect", "diff") and not any(settings.get(name) for name in OTHERS)
+def gives_rows(operation: str, settings: dict[str, Any], tables: Sequence[bool]) -> bool:
+    """Tells whether the program can write rows: of the first side, or of all sides of a union; `tables` says which are tables."""
+    if any(settings.get(name) for name in OTHERS):
+        return False
+    if operation == "union":
+        return all(tables) and not settings.get("key_of")
+    return operation in ("intersect", "diff") and tables[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -261,16 +261,16 @@ def _text(line: bytes) -> str:
 class Request:
     """What a result has to know of what was asked for."""
 
-    def __init__(self, operation: str, on: options.On | None, settings: dict[str, Any], has_table: bool) -> None:
+    def __init__(self, operation: str, on: options.On | None, settings: dict[str, Any], tables: Sequence[bool]) -> None:
         self.operation = operation
-        #: True if the result is rows of the first side, in a Parquet file.
-        self.has_rows = has_table and parquet.gives_rows(operation, settings)
+        #: True if the result is rows of tables, in a Parquet file.
+        self.has_rows = parquet.gives_rows(operation, settings, tables)
         self.terminator = b"\0" if settings.get("zero_terminated") else b"\n"
         self.is_csv = bool(settings.get("csv"))
         self.is_tsv = bool(settings.get("tsv"))
         self.delimiter = "\t" if self.is_tsv else settings.get("delimiter", ",")
         self.is_delimited = self.is_csv or self.is_tsv or "delimiter" in settings
-        self.has_header = options.has_header(on, settings) and not has_table
+        self.has_header = options.has_header(on, settings) and not tables[0]
         #: The columns before a tab in each line. Records have them as fields.
         labels = () if self.is_delimited else (("which", "which"), ("count_files", "files"), ("count", "count"))
         self.labels = [name for option, name in labels if settings.get(option)]

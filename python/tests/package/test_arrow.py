@@ -82,14 +82,21 @@ def test_tables_are_compared_by_columns_and_give_rows(tmp_path):
         parquet.write_table(pa.table(old), path)
         kept = intersection(make(new), path, on="url", out=tmp_path / f"out-{number}.parquet")
         assert kept.to_arrow().to_pydict() == {"url": ["b"], "n": [2]}
-        assert sorted(union(make(new), path, on="url")) == ["a", "b", "c", "x"]
+        assert union(make(new), path, on="url").to_arrow().to_pydict() == {"url": ["a", "b", "c", "x"], "n": [1, 2, 3, 9]}
+        assert sorted(union(make(new), ["d"], on="url")) == ["a", "b", "c", "d"]
+        assert sorted(union(make(new), path, on="url", key_of={2: "url"})) == ["a", "b", "c", "x"]
     assert list(intersection(path, path, on="url", keys_only=True, order="sorted")) == ["b", "x"]
     with pytest.raises(UsageError, match="rows"):
         list(result)
     assert "<table>" in result._repr_html_()
     with pytest.raises(UsageError, match="on='url'"):
         union(pa.table(new)).run()
-    assert list(union(pa.table({"url": ["a"]}), on="url")) == ["a"]
+    again = pa.table({"url": ["a", "a"], "n": [1, 2]})
+    assert union(again, on="url").to_arrow().to_pydict() == {"url": ["a"], "n": [1]}
+    assert union(again, on="url", keep="last").to_arrow().to_pydict() == {"url": ["a"], "n": [2]}
+    assert list(union(again, on="url", keys_only=True)) == ["a"]
+    with pytest.raises(UsageError, match="column n"):
+        union(again, pa.table({"url": ["a"]}), on="url").run()
     nothing = difference(pa.table(old), pa.table(old), on="url")
     assert nothing.to_arrow().schema.names == ["url", "n"] and not nothing
 
