@@ -253,7 +253,7 @@ impl<'a> Engine<'a> {
                     "{}: `with_duplicate_places` tells the rows of Parquet files by their numbers",
                     input.name().display()
                 ),
-                "give all files to one side with `divides_by_file`, or one file with `row_numbers`",
+                "write the rows with `divides_by_file`, or those of one file with `row_numbers`",
             ));
         }
         match inputs.iter().find(|input| input.is_joined()) {

@@ -444,7 +444,7 @@ fn copied(
     limit: u64,
 ) -> outset::Result<Vec<u8>> {
     let mut target = Vec::new();
-    let mut output = from.begin(&mut target, "to", limit)?;
+    let mut output = from.begin((&mut target, "to"), [from.rows()], limit)?;
     from.append_to(&mut output, rows, limit, (&Interrupt::new(), &|_, _| {}))?;
     let bytes = output.finish()?;
     assert_eq!(bytes, target.len() as u64);
@@ -500,7 +500,9 @@ fn b23_a_file_gets_rows_of_several_files() {
     for threads in [1, 3] {
         let open = |path| RowCopy::open(path, 4 << 30).unwrap().on_threads(threads);
         let mut target = fs::File::create(&to).unwrap();
-        let mut output = open(&files[0]).begin(&mut target, "to", 4 << 30).unwrap();
+        let mut output = open(&files[0])
+            .begin((&mut target, "to"), [], 4 << 30)
+            .unwrap();
         let mut expected = Vec::new();
         for from in files.iter().chain(&files[..1]) {
             let copy = open(from);
@@ -514,6 +516,81 @@ fn b23_a_file_gets_rows_of_several_files() {
         output.finish().unwrap();
         assert!(rows_of(&to) == expected, "{threads} threads");
     }
+}
+
+/// Writes a file of one row, of which its writer notes this.
+fn write_noted(path: &Path, notes: &[(&str, &str)]) {
+    use parquet::file::metadata::KeyValue;
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    let schema = "message m { REQUIRED INT64 a; }";
+    let schema = parquet::schema::parser::parse_message_type(schema).unwrap();
+    let notes = notes.iter().map(|&(key, text)| KeyValue {
+        key: key.to_owned(),
+        value: Some(text.to_owned()),
+    });
+    let properties = WriterProperties::builder()
+        .set_key_value_metadata(Some(notes.collect()))
+        .build();
+    let file = fs::File::create(path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema.into(), Arc::new(properties)).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let typed = column.typed::<parquet::data_type::Int64Type>();
+    typed.write_batch(&[7], None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn b23_a_file_with_rows_of_several_has_the_notes_that_all_of_them_have() {
+    use parquet::file::reader::FileReader;
+    let _alone = alone();
+    let sandbox = Sandbox::new();
+    let noted = [
+        [("unit", "s"), ("writer", "w"), ("own", "1")],
+        [("unit", "ms"), ("writer", "w"), ("other", "1")],
+    ];
+    let files = [0, 1].map(|file| {
+        let path = sandbox.file(&format!("from-{file}"), b"");
+        write_noted(&path, &noted[file]);
+        RowCopy::open(&path, 4 << 30).unwrap()
+    });
+    let notes = |copies: &[&RowCopy]| {
+        let mut target = Vec::new();
+        let mut output = files[0].begin((&mut target, "to"), [], 4 << 30).unwrap();
+        for copy in copies {
+            let watch: (_, Advance<'_>) = (&Interrupt::new(), &|_, _| {});
+            // What ends it before a row leaves no trace.
+            let mut ends = std::iter::once(Err(Error::Interrupted));
+            copy.append_to(&mut output, &mut ends, 4 << 30, watch)
+                .unwrap_err();
+            copy.append_to(&mut output, &mut std::iter::once(Ok(0)), 4 << 30, watch)
+                .unwrap();
+        }
+        output.finish().unwrap();
+        let file = parquet::file::reader::SerializedFileReader::new(bytes::Bytes::from(target));
+        let metadata = file.unwrap().metadata().file_metadata().clone();
+        assert_eq!(metadata.num_rows(), copies.len() as i64);
+        let notes = metadata.key_value_metadata().cloned().unwrap_or_default();
+        let notes = notes
+            .into_iter()
+            .map(|note| (note.key, note.value.unwrap()));
+        notes.collect::<Vec<_>>()
+    };
+    let as_text = |notes: &[(&str, &str)]| -> Vec<_> {
+        let text = |&(key, text): &(&str, &str)| (key.to_owned(), text.to_owned());
+        notes.iter().map(text).collect()
+    };
+    assert_eq!(notes(&[&files[0]]), as_text(&noted[0]));
+    assert_eq!(notes(&[&files[0], &files[1]]), as_text(&[("writer", "w")]));
+    // The footer of so many row groups would not fit.
+    let mut target = Vec::new();
+    let rows = std::iter::repeat_n(1, 1_000_000);
+    let refused = files[0].begin((&mut target, "to"), rows, 512 << 20);
+    let refused = refused.err().unwrap();
+    assert_eq!(refused.kind(), ErrorKind::Memory, "{refused}");
 }
 
 #[test]
@@ -550,7 +627,7 @@ fn b23_columns_that_memory_has_no_room_for_at_the_same_time_are_copied_one_by_on
     for (threads, to) in [(1, &one_by_one), (2, &to)] {
         let copy = RowCopy::open(&from, limit).unwrap().on_threads(threads);
         let mut target = fs::File::create(to).unwrap();
-        let mut output = copy.begin(&mut target, "to", limit).unwrap();
+        let mut output = copy.begin((&mut target, "to"), [100_000], limit).unwrap();
         let watch: (_, Advance<'_>) = (&Interrupt::new(), &|_, _| {});
         let mut rows = (0..100_000).map(Ok);
         copy.append_to(&mut output, &mut rows, limit, watch)

@@ -123,7 +123,7 @@ pub(crate) struct UnionArguments {
     /// With `map`, DROPPED gets a line of JSON for each occurrence that is dropped, such as
     /// {"file":"b","line":7,"kept":{"file":"a","line":2}}: line 7 of b is dropped, and line 2 of a is kept. Lines are
     /// numbered in their FILE from 1, headers and blank lines included. Rows of Parquet files are numbered from 0, and
-    /// have `row` in place of `line`; this needs --out-dir, or --rows with one FILE.
+    /// have `row` in place of `line`; this needs --out-dir, an output that ends in .parquet, or --rows with one FILE.
     #[arg(
         long,
         value_name = "FORMAT",

@@ -39,8 +39,8 @@ pub(super) struct RowJob<'a> {
     before: Vec<u64>,
 }
 
-/// The numbers of the rows of a file that are to be copied.
-pub(super) type FileRows<'a> = &'a mut dyn Iterator<Item = Result<u64>>;
+/// The rows of a file that are to be copied: how many they are, and their numbers.
+pub(super) type FileRows<'a> = (u64, &'a mut dyn Iterator<Item = Result<u64>>);
 
 /// Who may stop a copy, and who is told of it.
 pub(super) type Watch<'a> = (&'a Interrupt, Advance<'a>);
@@ -69,7 +69,18 @@ impl<'a> RowJob<'a> {
         let bytes = paths.iter().map(|path| size(path)).sum();
         let mut options = numbering_rows(options, bytes, &sources);
         if sources.len() < given {
-            options.labels.clear();
+            if !options.labels.is_empty() {
+                return Err(Error::usage(
+                    format!(
+                        "{name}: all inputs of a union of Parquet files are one side, so none has a name of its own"
+                    ),
+                    "leave out --name",
+                ));
+            }
+            if let Some(keys) = &mut options.keys {
+                // Parquet files have no header lines.
+                keys.headers_of.clear();
+            }
         }
         let memory_bytes = options.memory_bytes;
         Ok(Self {
@@ -96,7 +107,8 @@ impl<'a> RowJob<'a> {
         let paths = paths(&self.sources[0]);
         let mut like = (None, paths[0].as_path());
         for path in paths {
-            if paths.len() > 1 && path.is_file() && size(path) == 0 {
+            // One without bytes has no rows, and of another kind the search knows more to say.
+            if paths.len() > 1 && !begins_as_table(path) {
                 continue;
             }
             let copy = RowCopy::open(path, self.memory_bytes)?;
@@ -148,6 +160,8 @@ impl<'a> RowJob<'a> {
         let mut numbers = numbers.read()?;
         for ((path, before), rows) in paths.iter().zip(&self.before).zip(rows_of) {
             if state(path) != *before {
+                // A file that is gone has a better error.
+                RowCopy::open(path, self.memory_bytes)?;
                 return Err(Error::InputChanged {
                     path: path.clone(),
                     what: "it was written to after its rows were found".into(),
@@ -160,7 +174,8 @@ impl<'a> RowJob<'a> {
             };
             let source = (bytes > 0).then(|| self.open(path)).transpose()?;
             let watch = (&self.options.interrupt, &advance as _);
-            copy(path, source.as_ref(), &mut numbers.of_file(rows), watch)?;
+            let mut numbers = numbers.of_file(rows);
+            copy(path, source.as_ref(), (rows, &mut numbers), watch)?;
             phase.advance(bytes.saturating_sub(done.get()), 0);
         }
         stats.memory.peak_rss_bytes = machine::peak_resident_bytes();
@@ -205,7 +220,7 @@ fn one_side(
         ));
     }
     let all = sources.iter().flat_map(|side| paths(side).iter().cloned());
-    let side = Files::new(sources[0].to_string(), all);
+    let side = Files::new(format!("{} sides", sources.len()), all);
     Ok(vec![side.into()])
 }
 
@@ -219,7 +234,7 @@ fn paths(side: &Source) -> &[PathBuf] {
 }
 
 /// Returns true if a side is of files of 0 bytes, which have no rows.
-fn is_empty(side: &Source) -> bool {
+pub(super) fn is_empty(side: &Source) -> bool {
     let paths = paths(side);
     !paths.is_empty() && paths.iter().all(|path| path.is_file() && size(path) == 0)
 }
@@ -231,14 +246,21 @@ fn size(path: &Path) -> u64 {
 
 /// Returns true if a side is of Parquet files, as the first of these that is not empty shows.
 pub(super) fn is_table(side: &Source) -> bool {
-    let begins = |path: &PathBuf| {
-        let mut front = [0; 4];
-        // A FIFO would be waited for.
-        let file = path.is_file().then(|| File::open(path))?.ok();
-        file?.read_exact(&mut front).ok().map(|()| front)
-    };
-    let front = paths(side).iter().find_map(begins);
+    let front = paths(side).iter().find_map(|path| front(path));
     front.as_ref() == Some(SIGNATURE)
+}
+
+/// Returns true if a file begins as Parquet files do.
+fn begins_as_table(path: &Path) -> bool {
+    front(path).as_ref() == Some(SIGNATURE)
+}
+
+/// Reads the first bytes of a file; `None` if it has fewer, or cannot be read.
+fn front(path: &Path) -> Option<[u8; SIGNATURE.len()]> {
+    let mut front = [0; SIGNATURE.len()];
+    // A FIFO would be waited for.
+    let file = path.is_file().then(|| File::open(path))?.ok();
+    file?.read_exact(&mut front).ok().map(|()| front)
 }
 
 /// Returns a number that differs, but for a chance of one in 2^64, once a file was changed. A file that cannot be
@@ -286,7 +308,12 @@ fn numbering_rows(options: &Options, bytes: u64, sources: &[Source]) -> Options 
     let mut options = options.clone();
     if let Some(keys) = &mut options.keys {
         keys.row_numbers = true;
-        if keys.syntax == Syntax::Whole && sources.iter().all(is_table) {
+        // Where one is no Parquet file, the search refuses it; as CSV it would be read.
+        let are_tables = |side: &Source| {
+            let mut paths = paths(side).iter();
+            is_table(side) && paths.all(|path| begins_as_table(path) || size(path) == 0)
+        };
+        if keys.syntax == Syntax::Whole && sources.iter().all(are_tables) {
             keys.syntax = Syntax::Csv(Dialect::new(b','));
             keys.has_header = true;
         }

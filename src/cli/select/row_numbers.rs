@@ -56,6 +56,11 @@ impl Numbers {
         })
     }
 
+    /// Returns how many rows each file has.
+    pub(super) fn rows_of_files(&self) -> &[u64] {
+        &self.files
+    }
+
     /// Takes the numbers of the rows of each file.
     pub(super) fn take_files(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.files)

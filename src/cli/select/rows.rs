@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use outset::{Error, Options, OutputDirectory, Result, RowCopy, Sink, Source, Stats};
 
 use super::SelectRequest;
-use super::row_job::{RowJob, is_table};
+use super::row_job::{RowJob, is_empty, is_table};
 use crate::cli::outputs::Outputs;
 
 /// The option for a result of many files.
@@ -26,14 +26,15 @@ pub(super) fn find_rows(
 ) -> Result<Stats> {
     let result = outputs.require_result()?;
     let job = RowJob::new(request, sources, options, result.name())?;
-    let like = job.check_files(|copy, like| copy.check_columns(like, job.memory_bytes))?;
+    let like = job.check_files(RowCopy::check_columns)?;
     let (mut stats, numbers) = job.find(outputs)?;
     let like = RowCopy::open(like, job.memory_bytes)?;
     let mut target = result.writer()?;
-    let mut output = like.begin(&mut target, result.name(), job.memory_bytes)?;
-    job.copy(numbers, &mut stats, |_, copy, rows, watch| {
+    let rows_of = numbers.rows_of_files().iter().copied();
+    let mut output = like.begin((&mut target, result.name()), rows_of, job.memory_bytes)?;
+    job.copy(numbers, &mut stats, |_, copy, (_, numbers), watch| {
         copy.map_or(Ok(()), |copy| {
-            copy.append_to(&mut output, rows, job.memory_bytes, watch)
+            copy.append_to(&mut output, numbers, job.memory_bytes, watch)
         })
     })?;
     stats.output.bytes = output.finish()?;
@@ -43,9 +44,15 @@ pub(super) fn find_rows(
     Ok(stats)
 }
 
-/// Returns true if the first of `sources` is of Parquet files, as the first of these that is not empty shows.
-pub(super) fn is_of_tables(sources: &[Source]) -> bool {
-    sources.first().is_some_and(is_table)
+/// Returns true if the sides whose lines are written are of Parquet files, as the first that is not empty shows.
+pub(super) fn is_of_tables(request: SelectRequest<'_>, sources: &[Source]) -> bool {
+    let writing = if request.selection.can_repeat() {
+        &sources[..sources.len().min(1)]
+    } else {
+        sources
+    };
+    let first = writing.iter().find(|side| !is_empty(side));
+    first.is_some_and(is_table)
 }
 
 /// Finds the rows of the files of the first of `sources`, and writes those of each to a file in `directory`.
@@ -69,15 +76,15 @@ pub(super) fn find_rows_of_files(
     job.check_files(|_, _| Ok(()))?;
     let (mut stats, numbers) = job.find(outputs)?;
     let mut written = 0;
-    job.copy(numbers, &mut stats, |path, copy, rows, watch| {
+    job.copy(numbers, &mut stats, |path, copy, (rows, numbers), watch| {
         directory.begin_file(path)?;
         let Some(copy) = copy else {
             return Ok(());
         };
         let name = directory.target();
         let mut target = Inside(&mut directory);
-        let mut output = copy.begin(&mut target, &name, job.memory_bytes)?;
-        copy.append_to(&mut output, rows, job.memory_bytes, watch)?;
+        let mut output = copy.begin((&mut target, &name), [rows], job.memory_bytes)?;
+        copy.append_to(&mut output, numbers, job.memory_bytes, watch)?;
         written += output.finish()?;
         Ok(())
     })?;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use ::parquet::file::metadata::ParquetMetaData;
 use ::parquet::file::properties::WriterPropertiesPtr;
 use ::parquet::file::writer::SerializedRowGroupWriter;
+use ::parquet::schema::types::TypePtr;
 
 use crate::decode::compressed::{Signature, signature_of};
 use crate::decode::file_state::FileState;
@@ -21,7 +22,8 @@ use crate::decode::parquet::column_copy::{FOOTER, USERS, WRITER_BYTES};
 use crate::decode::parquet::column_lanes::ColumnLanes;
 use crate::decode::parquet::footer::{chunk_of, read_footer};
 use crate::decode::parquet::group_copy::{GroupCopy, GroupRows, Unwritable};
-use crate::decode::parquet::row_output::{RowOutput, check_columns, unwritable};
+use crate::decode::parquet::row_output::{RowOutput, unwritable};
+use crate::decode::parquet::same_columns::check_columns;
 use crate::decode::parquet::{failure, group_name};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -37,6 +39,8 @@ const NUMBER_BYTES: u64 = 8;
 /// The memory by which a process may grow until it copies the last of many files, in bytes: a limit that it is told to
 /// have at the first must do for all.
 const LATER_BYTES: u64 = 2 << 20;
+/// The least bytes of a row group whose columns are copied at the same time: threads take longer to start than less.
+const LANES_FROM: u64 = 1 << 20;
 /// The memory of a column of a row group that was written, in bytes.
 const WRITTEN_COLUMN_BYTES: u64 = 1 << 10;
 
@@ -48,6 +52,7 @@ pub struct RowCopy {
     state: FileState,
     /// All rows of the file.
     rows: u64,
+    schema: TypePtr,
     /// The most threads that copy columns at the same time.
     threads: usize,
 }
@@ -77,10 +82,10 @@ impl RowCopy {
                 let state = FileState::of(&file.metadata().map_err(fail)?);
                 let metadata = read_footer(&file, state.size, path, memory_bytes / FOOTER_SHARE)?;
                 check_chunks(&metadata, state.size, path)?;
-                let rows = metadata.file_metadata().num_rows().max(0) as u64;
-                drop(metadata);
+                let file_metadata = metadata.file_metadata();
                 Ok(Self {
-                    rows,
+                    rows: file_metadata.num_rows().max(0) as u64,
+                    schema: file_metadata.schema_descr().root_schema_ptr(),
                     path: path.to_owned(),
                     state,
                     file: Arc::new(file),
@@ -116,15 +121,9 @@ impl RowCopy {
     /// Checks that the file has the columns of `other`, so that one file can get rows of both.
     ///
     /// # Errors
-    /// [`Error::Usage`] where they differ; as [`RowCopy::open`] where one of them cannot be read.
-    pub fn check_columns(&self, other: &Self, memory_bytes: u64) -> Result<()> {
-        // One after the other: a footer may take its share of the memory.
-        let schema = |copy: &Self| -> Result<_> {
-            let metadata = copy.metadata(memory_bytes)?;
-            Ok(metadata.file_metadata().schema_descr().root_schema_ptr())
-        };
-        let (own, others) = (schema(self)?, schema(other)?);
-        check_columns((&own, &self.path), (&others, &other.path))
+    /// [`Error::Usage`].
+    pub fn check_columns(&self, other: &Self) -> Result<()> {
+        check_columns((&self.schema, &self.path), (&other.schema, &other.path))
     }
 
     /// Reads the footer.
@@ -133,19 +132,36 @@ impl RowCopy {
         read_footer(&self.file, self.state.size, &self.path, most)
     }
 
-    /// Begins a file like this one: with its columns, their compression and dictionaries, and what its writer noted in
-    /// it. Messages call the target `name`. The process has at most `memory_bytes` meanwhile.
+    /// Begins a file like this one: with its columns, their compression and dictionaries. Messages call the target
+    /// `name`. `rows` are how many rows of each file it will get: what is remembered of them until the end must have
+    /// room in the `memory_bytes` that the process has at most.
     ///
     /// # Errors
-    /// As [`RowCopy::open`] where this one cannot be read; [`Error::Output`].
+    /// As [`RowCopy::open`] where this one cannot be read, [`Error::MemoryPlan`]; [`Error::Output`].
     pub fn begin<'a, W: Write + Send>(
         &self,
-        target: &'a mut W,
-        name: &'a str,
+        (target, name): (&'a mut W, &'a str),
+        rows: impl IntoIterator<Item = u64>,
         memory_bytes: u64,
     ) -> Result<RowOutput<'a, W>> {
         let metadata = self.metadata(memory_bytes)?;
+        let groups = rows
+            .into_iter()
+            .map(|rows| rows.div_ceil(GROUP_ROWS as u64));
+        let columns =
+            groups.sum::<u64>() * metadata.file_metadata().schema_descr().num_columns() as u64;
+        let (allowance, _) = self.allowance(memory_bytes);
+        allowance.grow_to(FOOTER, columns * WRITTEN_COLUMN_BYTES)?;
         RowOutput::create((&metadata, &self.path), (target, name))
+    }
+
+    /// Allows a copy the memory that the process does not have by now.
+    fn allowance(&self, memory_bytes: u64) -> (Allowance, MemoryBudget) {
+        let numbers_bytes = self.rows.min(GROUP_ROWS as u64) * NUMBER_BYTES;
+        let beside = machine::resident_bytes() + WRITER_BYTES + numbers_bytes;
+        let budget = MemoryBudget::new(memory_bytes.saturating_sub(beside), beside);
+        let allowance = Allowance::new(self.path.clone(), USERS, &budget);
+        (allowance.beside(beside + LATER_BYTES), budget)
     }
 
     /// Appends rows to a new file. `rows` are their numbers, from 0, ascending. The process has at most `memory_bytes`
@@ -163,27 +179,22 @@ impl RowCopy {
         (interrupt, advance): (&Interrupt, Advance<'_>),
     ) -> Result<()> {
         let metadata = self.metadata(memory_bytes)?;
-        let schema = metadata.file_metadata().schema_descr();
-        output.check_columns(schema.root_schema(), &self.path)?;
+        output.admit(&metadata, &self.path)?;
         // What the process has by now stays: the footer is in it, and what the new one says of earlier row groups.
-        let numbers_bytes = self.rows.min(GROUP_ROWS as u64) * NUMBER_BYTES;
-        let beside = machine::resident_bytes() + WRITER_BYTES + numbers_bytes;
-        let budget = MemoryBudget::new(memory_bytes.saturating_sub(beside), beside);
-        let allowance =
-            Allowance::new(self.path.clone(), USERS, &budget).beside(beside + LATER_BYTES);
-        let dictionaries = std::mem::take(&mut output.dictionaries);
+        let (allowance, budget) = self.allowance(memory_bytes);
+        let dictionaries = Arc::clone(&output.dictionaries);
         let file = (&self.file, self.path.as_path());
         let groups = GroupCopy::new(file, self.state.size, &metadata, &dictionaries, interrupt);
-        let most = self.threads.min(machine::default_threads());
+        let columns = metadata.file_metadata().schema_descr().num_columns();
+        let most = self.threads.min(machine::default_threads()).min(columns);
         let writing = Writing {
             copy: self,
             groups,
-            lanes: ColumnLanes::new(&self.path, most.min(schema.num_columns()), &budget),
+            lanes: ColumnLanes::new(&self.path, most, &budget),
             allowance: Arc::new(allowance),
             advance,
         };
         writing.write(rows, output)?;
-        output.dictionaries = dictionaries;
         let metadata = self
             .file
             .metadata()
@@ -267,7 +278,12 @@ impl Writing<'_> {
     ) -> Result<u64> {
         let columns = self.groups.columns();
         let bytes = self.copy.bytes_of(rows.count()) / columns.max(1) as u64;
-        let encoded = self.lanes.take().and_then(|lanes| {
+        let lanes = if bytes * columns as u64 >= LANES_FROM {
+            self.lanes.take()
+        } else {
+            None
+        };
+        let encoded = lanes.and_then(|lanes| {
             let encoded = lanes.encode(&self.groups, rows, properties)?;
             self.lanes = Some(lanes);
             Some(encoded)

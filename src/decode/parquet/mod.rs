@@ -35,6 +35,7 @@ mod page_header;
 mod pages;
 mod row_output;
 mod rows;
+mod same_columns;
 mod schema;
 mod table;
 mod text;

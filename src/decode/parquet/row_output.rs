@@ -2,19 +2,20 @@
 //!
 //! *Owns:* [`RowOutput`]: the form of the new file, and the end of its writing. *Invariants:* it has the columns of the
 //! file that it is made like, with their types, names and compression, and takes rows of files with the same columns
-//! only. *Cost:* what the footer says of each row group stays in memory until the end.
+//! only; of the notes of writers it has those that all these files have alike: one of Arrow can say that a number is a
+//! duration, or in which unit. *Cost:* what the footer says of each row group stays in memory until the end.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::parquet::errors::ParquetError;
-use ::parquet::file::metadata::ParquetMetaData;
+use ::parquet::file::metadata::{KeyValue, ParquetMetaData};
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
 use ::parquet::file::writer::SerializedFileWriter;
-use ::parquet::schema::types::{Type, TypePtr};
 
 use crate::decode::parquet::group_copy::dictionaries_of;
+use crate::decode::parquet::same_columns::check_columns;
 use crate::error::{Error, Result};
 use crate::output::output_error;
 
@@ -24,9 +25,11 @@ pub struct RowOutput<'a, W: Write + Send> {
     pub(super) writer: SerializedFileWriter<&'a mut W>,
     pub(super) properties: WriterPropertiesPtr,
     /// For each column, true if it gets a dictionary.
-    pub(super) dictionaries: Vec<bool>,
+    pub(super) dictionaries: Arc<[bool]>,
     /// The file whose columns it has.
     like: PathBuf,
+    /// The notes that all files have whose rows it got; `None` before the first.
+    notes: Option<Vec<KeyValue>>,
     name: &'a str,
 }
 
@@ -46,17 +49,22 @@ impl<'a, W: Write + Send> RowOutput<'a, W> {
         Ok(Self {
             writer: writer.map_err(|error| unwritable(name, error))?,
             properties,
-            dictionaries,
+            dictionaries: dictionaries.into(),
             like: like.to_owned(),
+            notes: None,
             name,
         })
     }
 
-    /// Ends the file; returns its bytes. The target is still to be flushed.
+    /// Ends the file; returns its bytes. The target is still to be flushed. After a copy that failed the file lacks
+    /// rows: drop it then.
     ///
     /// # Errors
     /// [`Error::Output`].
     pub fn finish(mut self) -> Result<u64> {
+        for note in self.notes.take().into_iter().flatten() {
+            self.writer.append_key_value_metadata(note);
+        }
         let finished = self.writer.finish();
         finished.map_err(|error| unwritable(self.name, error))?;
         Ok(self.writer.bytes_written() as u64)
@@ -67,61 +75,33 @@ impl<'a, W: Write + Send> RowOutput<'a, W> {
         self.name
     }
 
-    /// Checks that the file at `path`, whose schema this is, has the columns of this one.
+    /// Takes a file at `path`, of which this is said, as one of those whose rows it gets.
     ///
     /// # Errors
-    /// [`Error::Usage`].
-    pub(super) fn check_columns(&self, schema: &Type, path: &Path) -> Result<()> {
-        check_columns(
-            (schema, path),
-            (self.writer.schema_descr().root_schema(), &self.like),
-        )
-    }
-}
-
-/// Checks that a file has the columns of another one; of both, the schema and the path.
-///
-/// # Errors
-/// [`Error::Usage`].
-pub(super) fn check_columns(
-    (schema, path): (&Type, &Path),
-    (expected, like): (&Type, &Path),
-) -> Result<()> {
-    // Each writer has its own name for the schema itself.
-    let (columns, expected) = (schema.get_fields(), expected.get_fields());
-    if columns == expected {
-        return Ok(());
-    }
-    let like = like.display();
-    let lacks = |columns: &[TypePtr], name| !columns.iter().any(|column| column.name() == name);
-    let own = columns.iter().find(|&column| !expected.contains(column));
-    let missing = expected.iter().find(|column| lacks(columns, column.name()));
-    let what = match (own, missing) {
-        (Some(column), _) if lacks(expected, column.name()) => {
-            format!("its column {} is not in {like}", column.name())
+    /// [`Error::Usage`] where that has other columns.
+    pub(super) fn admit(&mut self, metadata: &ParquetMetaData, path: &Path) -> Result<()> {
+        let file = metadata.file_metadata();
+        let expected = (
+            self.writer.schema_descr().root_schema(),
+            self.like.as_path(),
+        );
+        check_columns((file.schema_descr().root_schema(), path), expected)?;
+        let own = file.key_value_metadata().map_or(&[][..], Vec::as_slice);
+        match &mut self.notes {
+            Some(notes) => notes.retain(|note| own.contains(note)),
+            None => self.notes = Some(own.to_vec()),
         }
-        (Some(column), _) => format!("its column {} has another type in {like}", column.name()),
-        (None, Some(column)) => format!("it lacks the column {} of {like}", column.name()),
-        (None, None) => format!("its columns have another order in {like}"),
-    };
-    Err(Error::usage(
-        format!(
-            "{}: {what}, and a Parquet file cannot have the rows of both",
-            path.display()
-        ),
-        "write the rows of each file to a file of its own, with `divides_by_file`",
-    ))
+        Ok(())
+    }
 }
 
-/// Returns the properties of a file like one of which this is said: its compression, and what its writer noted in it.
+/// Returns the properties of a file like one of which this is said: the compression of its columns.
 fn properties(metadata: &ParquetMetaData, dictionaries: &[bool]) -> WriterProperties {
-    let notes = metadata.file_metadata().key_value_metadata().cloned();
     // An index of the pages would be held in memory until the end.
     let mut builder = WriterProperties::builder()
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
-        .set_created_by(concat!("outset ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_key_value_metadata(notes);
+        .set_created_by(concat!("outset ", env!("CARGO_PKG_VERSION")).to_owned());
     let first = metadata.row_groups().first();
     let columns = first.iter().flat_map(|group| group.columns());
     for (column, &has_dictionary) in columns.zip(dictionaries) {

@@ -360,6 +360,34 @@ fn f12_each_parquet_file_gets_one_of_its_rows_that_stay() {
     }
 }
 
+#[test]
+fn b23_files_without_bytes_or_of_another_kind_are_told_apart() {
+    let sandbox = crawl();
+    sandbox.write("none.parquet", "");
+    fs::create_dir(sandbox.input("side")).unwrap();
+    fs::copy(sandbox.input("crawl.parquet"), sandbox.input("side/a")).unwrap();
+    sandbox.write("side/page.html", "<html>");
+    for (option, end) in [("-o", ".parquet"), ("--out-dir", "")] {
+        let output = |name: &str| format!("{option} ../out/{name}{end}");
+        let files = "none.parquet crawl.parquet";
+        let outcome = sandbox.run(&format!("union -k page.url {files} {}", output("all")));
+        outcome.succeeds();
+        let left_out = "2 sides: left out 1 row with NULL in the key";
+        assert!(outcome.stderr.contains(left_out), "{}", outcome.stderr);
+        let outcome = sandbox.run(&format!("union -k page.url --side side {}", output("no")));
+        outcome.fails(
+            3,
+            &["side/page.html: is not a Parquet file", "fetch it again"],
+        );
+        let command = format!("union -k page.url --name a=none.parquet {files}");
+        let outcome = sandbox.run(&format!("{command} {}", output("named")));
+        outcome.fails(2, &["leave out --name"]);
+    }
+    assert_eq!(rows_of(&sandbox.output("all.parquet")).len(), 3);
+    assert_eq!(rows_of(&sandbox.output("all/crawl.parquet")).len(), 3);
+    assert_eq!(fs::read(sandbox.output("all/none.parquet")).unwrap(), b"");
+}
+
 /// Writes a file without rows that has these columns.
 fn write_columns(path: &Path, columns: &str) {
     let schema = parse_message_type(&format!("message other {{ {columns} }}")).unwrap();
@@ -504,7 +532,7 @@ fn l12_rows_that_are_dropped_are_told_by_their_numbers() {
         .run("union --side side -k page.url -D ../out/map2 --duplicates-format map")
         .fails(
             2,
-            &["give all files to one side with --out-dir, or one file with --rows"],
+            &["write the rows with --out-dir, or those of one file with --rows"],
         );
     let outcome = sandbox.run(
         "union -q --side side -k page.url --out-dir ../out/clean -D /dev/full --duplicates-format map",
