@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use outset::{
-    Advance, Dialect, Error, Files, Interrupt, Observer, Options, Order, Result, RowCopy, Source,
-    Stats, Syntax, machine,
+    Advance, Dialect, Error, Field, Files, Interrupt, Keys, Observer, Options, Order, Result,
+    RowCopy, Source, Stats, Syntax, machine,
 };
 
 use super::copy_phase::{CopyPhase, ExpectingCopy};
@@ -57,8 +57,8 @@ impl<'a> RowJob<'a> {
         name: &str,
     ) -> Result<Self> {
         check(request, options, name)?;
-        let given = sources.len();
-        let sources = one_side(request, sources, options, name)?;
+        let mut options = options.clone();
+        let sources = one_side(request, sources, &mut options, name)?;
         let paths = paths(&sources[0]);
         if paths.is_empty() {
             return Err(Error::usage(
@@ -67,21 +67,7 @@ impl<'a> RowJob<'a> {
             ));
         }
         let bytes = paths.iter().map(|path| size(path)).sum();
-        let mut options = numbering_rows(options, bytes, &sources);
-        if sources.len() < given {
-            if !options.labels.is_empty() {
-                return Err(Error::usage(
-                    format!(
-                        "{name}: all inputs of a union of Parquet files are one side, so none has a name of its own"
-                    ),
-                    "leave out --name",
-                ));
-            }
-            if let Some(keys) = &mut options.keys {
-                // Parquet files have no header lines.
-                keys.headers_of.clear();
-            }
-        }
+        let options = numbering_rows(options, bytes, &sources);
         let memory_bytes = options.memory_bytes;
         Ok(Self {
             request: SelectRequest {
@@ -194,34 +180,59 @@ impl<'a> RowJob<'a> {
 }
 
 /// Returns the sides, of which the first one has all rows that may be in the result: all files of a union are one
-/// side.
+/// side, which has their labels together.
 ///
 /// # Errors
 /// [`Error::Usage`] where other sides have such rows, too.
 fn one_side(
     request: SelectRequest<'_>,
     sources: &[Source],
-    options: &Options,
+    options: &mut Options,
     name: &str,
 ) -> Result<Vec<Source>> {
     if sources.len() < 2 || request.selection.can_repeat() {
         return Ok(sources.to_vec());
     }
-    let keys = options.keys.as_ref();
-    let have_own_keys = keys.is_some_and(|keys| !keys.fields_of.is_empty());
     let is_union = request.selection.name() == "union";
     let has_rows = |side: &Source| is_table(side) || is_empty(side);
-    if !is_union || have_own_keys || !sources.iter().all(has_rows) {
+    let keys = options.keys.as_mut();
+    let keys = keys.filter(|keys| has_one_key(keys, sources.len()));
+    let (true, Some(keys)) = (is_union && sources.iter().all(has_rows), keys) else {
         return Err(Error::usage(
             format!(
                 "{name}: a Parquet output gets rows of the first input, but this command also writes rows that are not in it"
             ),
             "use diff, or intersect without --at-least, --at-most, --exactly and --only; a union takes Parquet files with the same key",
         ));
-    }
+    };
+    keys.fields = fields_of(keys, 1).to_vec();
+    keys.fields_of.clear();
+    // Parquet files have no header lines.
+    keys.headers_of.clear();
     let all = sources.iter().flat_map(|side| paths(side).iter().cloned());
     let side = Files::new(format!("{} sides", sources.len()), all);
+    let labels: Vec<&str> = options
+        .labels
+        .iter()
+        .map(|(_, label)| label.as_str())
+        .collect();
+    if !labels.is_empty() {
+        options.labels = vec![(1, labels.join(", "))];
+    }
     Ok(vec![side.into()])
+}
+
+/// Returns true if the keys of so many sides are in the same fields.
+fn has_one_key(keys: &Keys, sides: usize) -> bool {
+    let mut numbers = keys.fields_of.iter().map(|(number, _)| *number as usize);
+    numbers.all(|number| number <= sides)
+        && (1..=sides as u32).all(|side| fields_of(keys, side) == fields_of(keys, 1))
+}
+
+/// Returns the fields of the key of the side with this number, from 1.
+fn fields_of(keys: &Keys, side: u32) -> &[Field] {
+    let own = keys.fields_of.iter().find(|(number, _)| *number == side);
+    own.map_or(&keys.fields, |(_, fields)| fields)
 }
 
 /// Returns the files of a side; none if it is of something else.
@@ -304,8 +315,7 @@ fn check(request: SelectRequest<'_>, options: &Options, name: &str) -> Result<()
 
 /// Returns the options of the search for row numbers in `sources`, after which `bytes` are copied. Keys of several
 /// columns, and those with line ends, have a form in CSV alone; where all sides are Parquet files, nobody sees it.
-fn numbering_rows(options: &Options, bytes: u64, sources: &[Source]) -> Options {
-    let mut options = options.clone();
+fn numbering_rows(mut options: Options, bytes: u64, sources: &[Source]) -> Options {
     if let Some(keys) = &mut options.keys {
         keys.row_numbers = true;
         // Where one is no Parquet file, the search refuses it; as CSV it would be read.

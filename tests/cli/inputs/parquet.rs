@@ -379,9 +379,16 @@ fn b23_files_without_bytes_or_of_another_kind_are_told_apart() {
             3,
             &["side/page.html: is not a Parquet file", "fetch it again"],
         );
-        let command = format!("union -k page.url --name a=none.parquet {files}");
-        let outcome = sandbox.run(&format!("{command} {}", output("named")));
-        outcome.fails(2, &["leave out --name"]);
+        // Named for each side, it is the same key.
+        let command = "union -1 page.url -2 2 crawl.parquet none.parquet";
+        let outcome = sandbox.run(&format!("{command} {}", output("other")));
+        outcome.fails(2, &["a union takes Parquet files with the same key"]);
+        let command = "union -1 page.url -2 page.url --header-of 2=yes crawl.parquet none.parquet";
+        let named = "--name a=none.parquet --name b=crawl.parquet --stats ../out/s";
+        let outcome = sandbox.run(&format!("{command} {named} {}", output("same")));
+        outcome.succeeds();
+        let stats: Value = serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
+        assert_eq!(stats["inputs"][0]["label"], "a, b");
     }
     assert_eq!(rows_of(&sandbox.output("all.parquet")).len(), 3);
     assert_eq!(rows_of(&sandbox.output("all/crawl.parquet")).len(), 3);
