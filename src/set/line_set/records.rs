@@ -112,8 +112,10 @@ impl Records {
         let arena = self.arena.words_mut();
         arena[record] = line.len() as u64 | u64::from(mark) << LENGTH_BITS;
         let kept = self.kept.words();
-        self.kept
-            .start(&mut arena[record + 1..=record + kept], side, place);
+        if kept > 0 {
+            let words = &mut arena[record + 1..=record + kept];
+            self.kept.start(words, side, place);
+        }
         // The padding keeps what was there: nothing reads it.
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut arena[record + 1 + kept..end]);
         bytes[..line.len()].copy_from_slice(line);
