@@ -216,6 +216,16 @@ impl<L: Sink> Sink for Divided<'_, L> {
     }
 }
 
+/// Returns the sides whose lines may be written: the first, or all of a union and the like.
+fn writing_sides<'s>(request: SelectRequest<'_>, sources: &'s [Source]) -> &'s [Source] {
+    let writing = if request.selection.can_repeat() {
+        1
+    } else {
+        sources.len()
+    };
+    &sources[..writing.min(sources.len())]
+}
+
 /// Refuses outputs that are inputs, or one another. Leaves memory in `options` for those that are compressed.
 fn claim(request: SelectRequest<'_>, sources: &[Source], options: &mut Options) -> Result<Claims> {
     let filters = request.filters;
@@ -226,14 +236,8 @@ fn claim(request: SelectRequest<'_>, sources: &[Source], options: &mut Options) 
     let set = request.set;
     match &set.out_dir {
         Some(path) => {
-            // Of the others no line is written.
-            let writing = if request.selection.can_repeat() {
-                1
-            } else {
-                sources.len()
-            };
-            let given = request.inputs.given(&sources[..writing]);
-            let files = (given, &sources[..writing]);
+            let writing = writing_sides(request, sources);
+            let files = (request.inputs.given(writing), writing);
             claims.send_to_directory(path, &set.out_via, &set.talk, files);
         }
         None => claims.send_result(set.output.as_deref(), &set.out_via, &set.talk)?,

@@ -3,7 +3,7 @@
 //! *Owns:* [`RowJob`]: what is checked before the search, the search for the numbers of the rows, which are kept on
 //! temporary disk ([`Numbers`]), and the way through the files whose rows are copied. *Invariants:* the rows of a file
 //! that changed since they were found are not copied. *Cost:* that of [`Numbers`], and eight bytes of memory for each
-//! file.
+//! file; where sides become one, their paths once more.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -20,7 +20,7 @@ use outset::{
 
 use super::copy_phase::{CopyPhase, ExpectingCopy};
 use super::row_numbers::Numbers;
-use super::{SelectRequest, divided};
+use super::{SelectRequest, divided, writing_sides};
 use crate::cli::outputs::Outputs;
 use crate::cli::process::give_back_free_memory;
 
@@ -190,7 +190,7 @@ fn one_side(
     options: &mut Options,
     name: &str,
 ) -> Result<Vec<Source>> {
-    if sources.len() < 2 || request.selection.can_repeat() {
+    if writing_sides(request, sources).len() < 2 {
         return Ok(sources.to_vec());
     }
     let is_union = request.selection.name() == "union";

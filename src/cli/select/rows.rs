@@ -7,8 +7,8 @@ use std::io::{self, Write};
 
 use outset::{Error, Options, OutputDirectory, Result, RowCopy, Sink, Source, Stats};
 
-use super::SelectRequest;
 use super::row_job::{RowJob, is_empty, is_table};
+use super::{SelectRequest, writing_sides};
 use crate::cli::outputs::Outputs;
 
 /// The option for a result of many files.
@@ -46,12 +46,8 @@ pub(super) fn find_rows(
 
 /// Returns true if the sides whose lines are written are of Parquet files, as the first that is not empty shows.
 pub(super) fn is_of_tables(request: SelectRequest<'_>, sources: &[Source]) -> bool {
-    let writing = if request.selection.can_repeat() {
-        &sources[..sources.len().min(1)]
-    } else {
-        sources
-    };
-    let first = writing.iter().find(|side| !is_empty(side));
+    let mut writing = writing_sides(request, sources).iter();
+    let first = writing.find(|side| !is_empty(side));
     first.is_some_and(is_table)
 }
 

@@ -137,7 +137,7 @@ impl RowCopy {
     /// room in the `memory_bytes` that the process has at most.
     ///
     /// # Errors
-    /// As [`RowCopy::open`] where this one cannot be read, [`Error::MemoryPlan`]; [`Error::Output`].
+    /// Those of [`RowCopy::open`] where this one cannot be read, [`Error::MemoryPlan`]; [`Error::Output`].
     pub fn begin<'a, W: Write + Send>(
         &self,
         (target, name): (&'a mut W, &'a str),
@@ -267,8 +267,8 @@ impl Writing<'_> {
 
     /// Writes the columns of a row group; returns how many they are.
     ///
-    /// Several at the same time, where that has memory. If that fails, this row group and all later ones are copied
-    /// column by column: that needs less memory, or tells what is wrong.
+    /// Several at the same time, where that has memory and is worth it. If that fails, this row group and all later
+    /// ones are copied column by column: that needs less memory, or tells what is wrong.
     fn write_group<W: Write + Send>(
         &mut self,
         rows: &GroupRows<'_>,
@@ -277,12 +277,9 @@ impl Writing<'_> {
         unwritable: &Unwritable<'_>,
     ) -> Result<u64> {
         let columns = self.groups.columns();
-        let bytes = self.copy.bytes_of(rows.count()) / columns.max(1) as u64;
-        let lanes = if bytes * columns as u64 >= LANES_FROM {
-            self.lanes.take()
-        } else {
-            None
-        };
+        let group_bytes = self.copy.bytes_of(rows.count());
+        let bytes = group_bytes / columns.max(1) as u64;
+        let lanes = self.lanes.take_if(|_| group_bytes >= LANES_FROM);
         let encoded = lanes.and_then(|lanes| {
             let encoded = lanes.encode(&self.groups, rows, properties)?;
             self.lanes = Some(lanes);

@@ -75,7 +75,7 @@ fn is_same(column: &Type, expected: &Type) -> bool {
             (Type::GroupType { fields, .. }, Type::GroupType { fields: others, .. }) => {
                 are_same(fields, others)
             }
-            _ => numbers(column) == numbers(expected),
+            _ => storage(column) == storage(expected),
         }
 }
 
@@ -88,8 +88,8 @@ fn are_as_optional(column: &Type, expected: &Type) -> bool {
     repetition(column) == repetition(expected)
 }
 
-/// Returns what a column of values, and not of groups, is of: how it is stored, its length, scale and precision.
-fn numbers(column: &Type) -> Option<(::parquet::basic::Type, i32, i32, i32)> {
+/// Returns the form in which a column is stored: its physical type, length, scale and precision; `None` for a group.
+fn storage(column: &Type) -> Option<(::parquet::basic::Type, i32, i32, i32)> {
     match column {
         Type::PrimitiveType {
             physical_type,
