@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::pass::scan::{Worker, scan};
 use crate::plan::{Job, Layout, scan_layout};
 use crate::run::Run;
-use crate::run::survey::{survey_to_compare, tell_left_out};
+use crate::run::survey::{survey_to_compare, tell_findings};
 use crate::sketch::{Gatherer, Overlap, Sketch};
 use crate::stats::MemoryStats;
 use crate::sys::machine;
@@ -156,7 +156,7 @@ pub(crate) fn estimate_opened(inputs: &[Input], job: &Job, options: &Options) ->
     run.expect_inputs(&["estimate"], inputs.iter());
     let sketches = inputs.iter().map(|input| gather(&run, input, hashes));
     let sketches = sketches.collect::<Result<Vec<Sketch>>>()?;
-    tell_left_out(inputs, options);
+    tell_findings(inputs, options);
     let overlap = Overlap::of(&sketches);
     let described = inputs.iter().zip(&sketches).enumerate();
     let described: Vec<InputEstimate> = described

@@ -20,7 +20,7 @@ pub(crate) use ordinals::{ORDINAL_BYTES, Ordinals};
 use crate::error::Result;
 use crate::hash::LineHasher;
 use crate::memory::budget::Reservation;
-use crate::record::{Bad, Columns, Key, MOST_BUILT_BYTES, PassedOver};
+use crate::record::{Bad, Columns, Key, MOST_BUILT_BYTES, NO_NUMBER, PassedOver};
 use crate::selection::{NO_ORDINAL, Place};
 
 /// Lines in a batch. Enough for prefetches to hide memory latency and to spread the cost of a
@@ -202,6 +202,11 @@ impl<'a> Batch<'a> {
                 ordinal,
             },
         }
+    }
+
+    /// Counts the records that have no number to be ranked by.
+    pub(crate) fn without_number(&self) -> u64 {
+        self.ranks.iter().filter(|&&rank| rank == NO_NUMBER).count() as u64
     }
 
     /// Lists the indexes of the lines that `filter` lets through (all without it), in order. `passing` is

@@ -31,7 +31,7 @@ use crate::pass::spill::{SpillRequest, spill};
 use crate::plan::exchange::shard_layout;
 use crate::plan::{Job, Layout};
 use crate::run::Run;
-use crate::run::survey::{survey_for_shard, tell_left_out};
+use crate::run::survey::{survey_for_shard, tell_findings};
 use crate::spill::bucket::Bucket;
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
@@ -116,7 +116,7 @@ pub fn shard(
     let pool = run.block_pool();
     let spilled = spill(&run, &pool, input, spill_request)?;
     let trailer = sender.finish()?;
-    tell_left_out(&inputs, &options);
+    tell_findings(&inputs, &options);
     let phases = run.record().phases.clone();
     Ok(ShardStats {
         version: env!("CARGO_PKG_VERSION"),

@@ -22,7 +22,7 @@ use crate::plan::{self, Job, Plan, SetEstimate};
 use crate::reading::long_lines::{long_line_buffer, room_with_key};
 use crate::run::Run;
 use crate::run::feasibility::{check_space, plan_of, refused_set, with_address_space};
-use crate::run::survey::{survey, survey_to_compare, tell_left_out};
+use crate::run::survey::{survey, survey_to_compare, tell_findings};
 use crate::selection::{Order, Rule, Selection, first_ordinal};
 use crate::stats::{InputStats, Stats};
 use crate::strategy::{self, StoredFilters};
@@ -422,7 +422,7 @@ impl<'a> Engine<'a> {
         inputs.sort_by_key(Input::number);
         let record = run.record().clone();
         let costs = &plan.costs;
-        tell_left_out(&inputs, self.options);
+        tell_findings(&inputs, self.options);
         let describe = |input: Input| InputStats {
             path: input.name().display().to_string(),
             label: input.name().display().to_string(),

@@ -1,7 +1,7 @@
 //! The findings about an input since it was opened: those of a sample, and of the last complete reading.
 //!
 //! *Owns:* [`Findings`], which threads read while others note theirs. *Invariants:* a number is used only after the
-//! reading that noted it has ended, so no order between the numbers matters. *Cost:* 44 bytes.
+//! reading that noted it has ended, so no order between the numbers matters. *Cost:* 52 bytes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,6 +18,8 @@ pub(crate) struct ReadCounts {
     pub(crate) bad_records: u64,
     /// Blank lines and comments.
     pub(crate) passed_over: u64,
+    /// Records that have no number to be ranked by, where records are ranked.
+    pub(crate) without_number: u64,
 }
 
 /// The findings about an input since it was opened.
@@ -28,6 +30,7 @@ pub(super) struct Findings {
     bytes: AtomicU64,
     bad_records: AtomicU64,
     passed_over: AtomicU64,
+    without_number: AtomicU64,
     /// About the number of its bytes when it is decoded; [`u64::MAX`] before a sample.
     likely_bytes: AtomicU64,
     /// The record of what was reported of data that is no plain text.
@@ -42,6 +45,7 @@ impl Default for Findings {
             bytes: AtomicU64::new(0),
             bad_records: AtomicU64::new(0),
             passed_over: AtomicU64::new(0),
+            without_number: AtomicU64::new(0),
             likely_bytes: AtomicU64::new(u64::MAX),
             reported: ReportedKinds::default(),
         }
@@ -55,6 +59,8 @@ impl Findings {
         self.bytes.store(found.bytes, Ordering::Relaxed);
         self.bad_records.store(found.bad_records, Ordering::Relaxed);
         self.passed_over.store(found.passed_over, Ordering::Relaxed);
+        self.without_number
+            .store(found.without_number, Ordering::Relaxed);
     }
 
     /// Returns the counts of the last complete reading; zeros before it.
@@ -64,6 +70,7 @@ impl Findings {
             bytes: self.bytes.load(Ordering::Relaxed),
             bad_records: self.bad_records.load(Ordering::Relaxed),
             passed_over: self.passed_over.load(Ordering::Relaxed),
+            without_number: self.without_number.load(Ordering::Relaxed),
         }
     }
 

@@ -316,6 +316,14 @@ impl Input {
         self.found.last_reading().passed_over
     }
 
+    /// Returns the field by which its records are ranked, if none of those read has a number in it.
+    pub(crate) fn ranked_by_nothing(&self) -> Option<String> {
+        let found = self.found.last_reading();
+        let is_missing = found.lines > 0 && found.without_number == found.lines;
+        let keying = self.keying().filter(|_| is_missing)?;
+        Some(keying.columns(0).ranked_by())
+    }
+
     /// Counts those of its lines and rows that belong to records without a key and were left out, once it was read.
     pub(crate) fn bad_records(&self) -> u64 {
         let tables = self.parts().into_iter().flat_map(Parts::tables);

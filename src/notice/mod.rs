@@ -55,6 +55,13 @@ pub enum Notice {
         /// The number of these rows.
         count: u64,
     },
+    /// The records with a key are ranked by a number that no record of an input has: the first of each key counts.
+    NoNumbers {
+        /// The input.
+        input: PathBuf,
+        /// The field, as the caller named it.
+        field: String,
+    },
     /// Zeros, line ends or blanks follow the last member of a gzip file, and were passed over.
     Padding {
         /// The file.
@@ -119,6 +126,11 @@ impl fmt::Display for Notice {
                 } else {
                     format!("{count} rows")
                 }
+            ),
+            Self::NoNumbers { input, field } => write!(
+                f,
+                "{}: no record has a number in field {field}, so `ranking` cannot choose among them: name a field that has one",
+                input.display()
             ),
             Self::Padding { input, bytes } => write!(
                 f,

@@ -57,6 +57,8 @@ pub(super) struct ScanCounts {
     bad_records: u64,
     /// Blank lines and comments.
     passed_over: u64,
+    /// Records that have no number to be ranked by.
+    without_number: u64,
     /// The fault of one of the records without a key, and the file that it is in.
     first_bad: Option<(Bad, usize)>,
 }
@@ -97,6 +99,7 @@ impl ScanCounts {
             bytes: self.bytes + taken.bytes,
             bad_records: self.bad_records,
             passed_over: self.passed_over + taken.passed_over,
+            without_number: self.without_number,
         });
         Ok(())
     }
@@ -123,6 +126,8 @@ pub(super) struct ScanState<'a> {
     bad_records: AtomicU64,
     /// Blank lines and comments.
     passed_over: AtomicU64,
+    /// Records that have no number to be ranked by.
+    without_number: AtomicU64,
     /// The first bad record, as in [`ScanCounts`].
     first_bad: OnceLock<(Bad, usize)>,
 }
@@ -147,6 +152,7 @@ impl<'a> ScanState<'a> {
             bytes: AtomicU64::new(0),
             bad_records: AtomicU64::new(0),
             passed_over: AtomicU64::new(0),
+            without_number: AtomicU64::new(0),
             first_bad: OnceLock::new(),
         }
     }
@@ -158,6 +164,7 @@ impl<'a> ScanState<'a> {
             bytes: self.bytes.into_inner(),
             bad_records: self.bad_records.into_inner(),
             passed_over: self.passed_over.into_inner(),
+            without_number: self.without_number.into_inner(),
             first_bad: self.first_bad.into_inner(),
         }
     }
@@ -335,13 +342,17 @@ impl<'a> ScanState<'a> {
             on_bad: &on_bad,
         });
         let hasher = W::NEEDS_HASHES.then_some(&self.run.hasher);
+        let mut without_number = 0;
         let count = for_each_batch(lines, ordinals, keyed, hasher, scratch, |batch| {
+            without_number += batch.without_number();
             if self.run.is_ipv4() && !rewrites {
                 self.check_addresses(batch, chunk)?;
             }
             worker.work(batch).map(|()| true)
         })?;
         self.lines.fetch_add(count, Ordering::Relaxed);
+        self.without_number
+            .fetch_add(without_number, Ordering::Relaxed);
         if let Some(parts) = self.input.parts() {
             parts.all()[chunk.part].count_lines(count);
         }

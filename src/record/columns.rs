@@ -100,7 +100,7 @@ impl Columns {
     }
 
     /// Returns the caller's name for the field by which records are ranked.
-    pub(super) fn ranked_by(&self) -> String {
+    pub(crate) fn ranked_by(&self) -> String {
         let field = self.ranked.as_ref().map(|ranked| ranked.ranking.field());
         field.map_or_else(String::new, Field::to_string)
     }

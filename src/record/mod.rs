@@ -44,6 +44,7 @@ pub(crate) use header::{BYTE_ORDER_MARK, HeaderRecord, MOST_HEADER_BYTES, noted_
 #[cfg(feature = "parquet")]
 pub(crate) use header::{MOST_SHOWN, shown as shown_names};
 pub(crate) use passed_over_lines::PassedOver;
+pub(crate) use rank::NO_NUMBER;
 pub use rank::Ranking;
 #[cfg(feature = "parquet")]
 pub(crate) use writing::{Unwritable, Writing};

@@ -46,7 +46,7 @@ impl Ranking {
 }
 
 /// The rank of a record without a number, which comes last.
-pub(super) const NO_NUMBER: u128 = u128::MAX;
+pub(crate) const NO_NUMBER: u128 = u128::MAX;
 
 /// Returns a number that compares as the one in `text` does; `None` if that has none: no word is a number.
 fn rank(text: &str) -> Option<u128> {

@@ -188,8 +188,8 @@ pub(crate) fn survey_for_shard(inputs: &[Input], options: &Options) -> Result<Jo
     })
 }
 
-/// Notifies the observer of records and rows that were left out, when all inputs were read.
-pub(crate) fn tell_left_out(inputs: &[Input], options: &Options) {
+/// Notifies the observer of what was found of records and rows, such as those left out, when all inputs were read.
+pub(crate) fn tell_findings(inputs: &[Input], options: &Options) {
     let Some(observer) = &options.observer else {
         return;
     };
@@ -204,6 +204,10 @@ pub(crate) fn tell_left_out(inputs: &[Input], options: &Options) {
         observer.noticed(&Notice::Padding { input, bytes });
     }
     for input in inputs {
+        if let Some(field) = input.ranked_by_nothing() {
+            let input = input.name().to_owned();
+            observer.noticed(&Notice::NoNumbers { input, field });
+        }
         if let Some(count) = input.null_rows().filter(|&count| count > 0) {
             let input = input.name().to_owned();
             observer.noticed(&Notice::NullRows { input, count });

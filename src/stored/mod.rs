@@ -45,7 +45,7 @@ use crate::options::Options;
 use crate::output::output_error;
 use crate::plan::scan_layout;
 use crate::run::Run;
-use crate::run::survey::{survey_for_filter, tell_left_out};
+use crate::run::survey::{survey_for_filter, tell_findings};
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
 
@@ -134,6 +134,6 @@ fn with_run<R>(
     // Nothing is spilled: the space is never made.
     let space = TempSpace::new(&[], Quota::new(0), &Interrupt::new());
     let result = work(&Run::new(options, layout, rules.hasher, &space))?;
-    tell_left_out(inputs, options);
+    tell_findings(inputs, options);
     Ok(result)
 }

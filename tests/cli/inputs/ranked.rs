@@ -143,3 +143,49 @@ fn a21_a_number_that_chooses_nothing_is_wrong_usage() {
     let outcome = sandbox.run("union --csv -k k --keep max:n --bad-records skip a");
     assert_eq!(outcome.succeeds().stdout, b"k,n\nx,1\n");
 }
+
+#[test]
+fn a21_a_number_that_no_record_has_is_told_of() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", "{\"k\":1,\"n\":2}\n{\"k\":1}\n");
+    sandbox.write("b.jsonl", "{\"k\":2}\n{\"k\":2,\"n\":null}\n");
+    sandbox.write("a.csv", "k,n\n1,\n1, \n");
+    sandbox.write("empty.csv", "k,n\n");
+    let told = |name: &str, field: &str| {
+        let told = format!(
+            "outset: {name}: no record has a number in field {field}, so --keep cannot choose among them"
+        );
+        Some(told + ": name a field that has one")
+    };
+    for (arguments, expected) in [
+        ("union --jsonl -k k --keep max:n a.jsonl", None),
+        (
+            "union --jsonl -k k --keep max:m a.jsonl",
+            told("a.jsonl", "m"),
+        ),
+        (
+            "union --jsonl -k k --keep min:n a.jsonl b.jsonl",
+            told("b.jsonl", "n"),
+        ),
+        (
+            "union --csv -k k --keep max:n a.csv empty.csv",
+            told("a.csv", "n"),
+        ),
+        (
+            "diff --csv -k k -2 1 --distinct --keep max:n a.csv empty.csv",
+            told("a.csv", "n"),
+        ),
+        ("union --csv -k k --keep max:n empty.csv", None),
+    ] {
+        for strategy in ["auto", "partition", "sieve"] {
+            let outcome = sandbox.run(&format!("{arguments} --strategy {strategy}"));
+            let told = outcome.succeeds().stderr.lines();
+            let told: Vec<&str> = told.filter(|line| line.contains("number")).collect();
+            assert_eq!(
+                told,
+                Vec::from_iter(expected.as_deref()),
+                "{arguments} {strategy}"
+            );
+        }
+    }
+}
