@@ -161,6 +161,7 @@ fn parse(
     let mut outset = help::with_pages_of(Cli::command(), &words);
     let matches = outset.try_get_matches_from_mut(words)?;
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut outset))?;
+    origin::keep_options(&outset, &matches);
     Ok((cli, CallerWishes::of(&matches)))
 }
 

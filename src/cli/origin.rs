@@ -1,24 +1,22 @@
 //! The origin of a report: what somebody needs to know to make it once more.
 //!
 //! *Owns:* [`Origin`], which statistics and pages carry. *Invariants:* a hash key is never in it: reports are passed
-//! on. *Cost:* the arguments, parsed once more, and some hundred bytes; of a long command line only the beginning is
-//! kept.
+//! on. *Cost:* some hundred bytes, of a long command line the beginning alone.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Command, CommandFactory};
+use clap::{ArgMatches, Command};
 use outset::machine;
 use serde::Serialize;
 
-use super::arguments::Cli;
 use super::escaping::visible;
 use super::process::HAS_PROC;
-use super::usage::command_first;
 
 /// The most bytes of a command line that are kept.
 const MOST_BYTES: usize = 4096;
@@ -28,6 +26,9 @@ const MOST_VALUES: usize = 16;
 const SECRET: &str = "--hash-key";
 /// The word that stands in its place.
 const HIDDEN: &str = "HIDDEN";
+
+/// The values of the options of this process, by their long names, once its arguments are parsed.
+static OPTIONS: OnceLock<BTreeMap<String, Vec<String>>> = OnceLock::new();
 
 /// The circumstances of the run that a report is about.
 #[derive(Debug, Clone, Serialize)]
@@ -69,13 +70,12 @@ impl Origin {
     /// Describes this process, whose run began at this time, with temporary files in the directories of the options, or
     /// else in the default ones. Call it when the run's memory is free again.
     pub(crate) fn of(began: SystemTime, temp_dirs: &[PathBuf]) -> Self {
-        let words: Vec<OsString> = std::env::args_os().collect();
         let seconds = began.duration_since(UNIX_EPOCH);
         let directory = std::env::current_dir().unwrap_or_default();
         Self {
             version: env!("CARGO_PKG_VERSION"),
-            command_line: command_line(&words),
-            options: options(words),
+            command_line: command_line(std::env::args_os()),
+            options: OPTIONS.get().cloned().unwrap_or_default(),
             date: utc(seconds.map_or(0, |since| since.as_secs())),
             directory: visible(&directory.display().to_string()),
             temp_dirs: shown(temp_dirs),
@@ -98,10 +98,11 @@ fn shown(temp_dirs: &[PathBuf]) -> Vec<String> {
 }
 
 /// Joins the words of a command as a shell takes them, without the secret; no more than [`MOST_BYTES`] of them.
-fn command_line(words: &[OsString]) -> String {
+fn command_line(words: impl ExactSizeIterator<Item = OsString>) -> String {
     let mut line = String::new();
     let mut is_secret = false;
-    for (number, word) in words.iter().enumerate() {
+    let count = words.len();
+    for (number, word) in words.enumerate() {
         let word = visible(&word.to_string_lossy());
         let word = match word.split_once('=') {
             _ if is_secret => HIDDEN.to_owned(),
@@ -110,7 +111,7 @@ fn command_line(words: &[OsString]) -> String {
         };
         is_secret = word == SECRET;
         if line.len() + word.len() > MOST_BYTES {
-            return format!("{line} ... ({} more words)", words.len() - number);
+            return format!("{line} ... ({} more words)", count - number);
         }
         if number > 0 {
             line.push(' ');
@@ -129,14 +130,14 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Parses the values of the options of the command that these words are; none where they are no command.
-fn options(words: Vec<OsString>) -> BTreeMap<String, Vec<String>> {
-    let command = Cli::command();
-    let words = command_first(words);
-    let Ok(matches) = command.clone().try_get_matches_from(words) else {
-        return BTreeMap::new();
-    };
-    let (mut command, mut matches) = (&command, &matches);
+/// Keeps the values of the options that the arguments of this process have, for [`Origin::of`]. `matches` are what
+/// `command` has found in them.
+pub(crate) fn keep_options(command: &Command, matches: &ArgMatches) {
+    let _is_first = OPTIONS.set(options(command, matches));
+}
+
+/// Lists the values of the options of the command in `matches`.
+fn options(mut command: &Command, mut matches: &ArgMatches) -> BTreeMap<String, Vec<String>> {
     while let Some((name, below)) = matches.subcommand() {
         let Some(next) = command.find_subcommand(name) else {
             break;
@@ -207,7 +208,10 @@ fn memory_bytes() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
+    use crate::cli::arguments::Cli;
 
     #[test]
     fn moments_are_dates() {
@@ -225,10 +229,7 @@ mod tests {
 
     #[test]
     fn a_command_line_is_one_for_a_shell_and_has_no_secret() {
-        let line = |words: &[&str]| {
-            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-            command_line(&words)
-        };
+        let line = |words: &[&str]| command_line(words.iter().map(OsString::from));
         assert_eq!(
             line(&["outset", "union", "it's a", "", "-k", "a,b"]),
             r"outset union 'it'\''s a' '' -k a,b"
@@ -250,7 +251,9 @@ mod tests {
     #[test]
     fn options_are_those_that_were_typed_and_defaults() {
         let words = "outset union -m 64M -q --side a b --hash-key 0000000000000000000000000000000000000000000000000000000000000000";
-        let found = options(words.split(' ').map(OsString::from).collect());
+        let command = Cli::command();
+        let matches = command.clone().get_matches_from(words.split(' '));
+        let found = options(&command, &matches);
         assert_eq!(found["--memory"], ["64M"]);
         assert_eq!(found["--quiet"], ["true"]);
         assert_eq!(found["--side"], ["a", "b"]);

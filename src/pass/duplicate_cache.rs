@@ -28,7 +28,7 @@ use crate::answer::Collector;
 use crate::batch::Batch;
 use crate::batch::scatter::Scatter;
 use crate::error::{Error, Result};
-use crate::pass::join::write_set;
+use crate::pass::writing::write_set;
 use crate::run::Run;
 use crate::selection::{Marks, Sides, StateLayout};
 use crate::set::sharded::ShardedSet;

@@ -26,3 +26,4 @@ mod scan_state;
 pub(crate) mod spill;
 pub(crate) mod spool;
 pub(crate) mod survivor_sample;
+mod writing;

@@ -11,8 +11,8 @@ use crate::batch::{BATCH, Batch, Prefilter, absent};
 use crate::error::Result;
 use crate::filter::{Filter, Updater};
 use crate::input::Input;
-use crate::pass::join::write;
 use crate::pass::scan::{Worker, scan};
+use crate::pass::writing::write;
 use crate::run::Run;
 use crate::selection::{LineState, Rule};
 

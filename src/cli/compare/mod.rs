@@ -6,7 +6,7 @@
 //! [`outset::compare`](mod@outset::compare), for each point.
 
 mod arguments;
-mod report;
+pub(crate) mod report;
 mod sweep;
 mod table;
 pub(crate) mod words;
@@ -17,7 +17,7 @@ use outset::compare::{Comparer, Comparison, Plans, Point};
 use outset::{CountSink, Interrupt, Options, Result, Sink, Source, WriteSink};
 
 pub(crate) use self::arguments::CompareArguments;
-pub(crate) use self::report::ComparisonReport;
+use self::report::ComparisonReport;
 use super::outputs::{Claims, Outputs, ResultFile};
 use super::print::print;
 use super::progress::Reporter;

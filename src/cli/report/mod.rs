@@ -32,7 +32,7 @@ use outset::compare::Plans;
 use outset::stats::FileStats;
 use outset::{Error, Interrupt, Observer, OutputFile, Overlaps, Pairs, Result, Stats};
 
-use super::compare::ComparisonReport;
+use super::compare::report::ComparisonReport;
 use super::origin::Origin;
 use recording::{Both, Recorded, Recorder};
 

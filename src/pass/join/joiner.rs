@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::pass::join::split::{self, SplitPlan, split};
 use crate::pass::join::work::{JoinWork, Position};
-use crate::pass::join::writing::{write, write_again};
+use crate::pass::writing::{write, write_again};
 use crate::run::{Phase, Run};
 use crate::selection::{LineState, Sides};
 use crate::set::line_set::LineSet;

@@ -59,9 +59,6 @@ mod division;
 mod joiner;
 mod split;
 mod work;
-mod writing;
-
-pub(crate) use writing::{write, write_again, write_set};
 
 use crate::answer::Collector;
 use crate::error::Result;

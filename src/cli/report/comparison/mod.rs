@@ -18,7 +18,7 @@ use super::figures::Figures;
 use super::page::page as frame;
 use super::recording::Recorded;
 use super::sections;
-use crate::cli::compare::ComparisonReport;
+use crate::cli::compare::report::ComparisonReport;
 use crate::cli::compare::words::Words;
 use crate::cli::numbers;
 use crate::cli::origin::Origin;
