@@ -16,10 +16,10 @@ use rayon::ThreadPool;
 
 use crate::answers::{Answers, Holders};
 use crate::chunk::Chunk;
+use crate::counters::Counters;
 use crate::error::{Error, Result};
 use crate::format::{Format, LineWriter};
 use crate::manifest::{FORMAT, FileEntry, Manifest};
-use crate::occurrences::Counters;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::produce;

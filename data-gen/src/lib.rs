@@ -41,12 +41,14 @@ pub mod table;
 pub mod workload;
 
 mod chunk;
+mod counters;
 mod counts;
 mod length;
 mod line;
 mod multisets;
 mod occurrences;
 mod permutation;
+mod presets;
 mod produce;
 mod seed;
 mod shared;

@@ -1,43 +1,16 @@
-//! The number of repeats of each shared line in each file.
+//! The number of times that each shared line occurs in the files.
 //!
-//! *Owns:* counters for a window of the shared lines, and what they add up to file by file.
+//! *Owns:* what the counters of a window of the shared lines add up to, file by file.
 //! *Invariants.* Every occurrence of a line of the window counts once: the first comes from the plan,
 //! the repeats from the counters, those of the hot line from its number. Only repeats of shared lines
 //! are counted; what only one file has needs no count, as its sums are enough.
 //!
-//! *Cost:* 40 bytes for each line of the window; 5 to 20 ns for each repeat.
+//! *Cost:* 40 bytes for each line of the window, of which 8 are its counter.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::counters::Counters;
 use crate::plan::Plan;
-
-/// Counters for the repeats of shared lines in one file. Several threads may count at once.
-#[derive(Debug)]
-pub(crate) struct Counters {
-    window: Range<u64>,
-    repeats: Vec<AtomicU64>,
-}
-
-impl Counters {
-    fn new(window: Range<u64>) -> Self {
-        let lines = window.end - window.start;
-        Self {
-            window,
-            repeats: (0..lines).map(|_| AtomicU64::new(0)).collect(),
-        }
-    }
-
-    /// Counts a repeat of the shared line with this number, if it is in the window.
-    #[inline]
-    pub(crate) fn count(&self, number: u64) {
-        if self.window.contains(&number) {
-            let at = (number - self.window.start) as usize;
-            // The threads are joined before anyone reads: no order is needed.
-            self.repeats[at].fetch_add(1, Ordering::Relaxed);
-        }
-    }
-}
 
 /// The number of times that a line occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,13 +76,12 @@ impl Window {
         let lines = (numbers.end - numbers.start) as usize;
         self.lines.truncate(lines);
         self.lines.fill(Occurrences::NONE);
-        self.counters.repeats.truncate(lines);
-        self.counters.window = numbers;
+        self.counters.move_to(numbers);
     }
 
     /// The numbers of the lines.
     pub(crate) fn numbers(&self) -> Range<u64> {
-        self.counters.window.clone()
+        self.counters.numbers()
     }
 
     /// Returns the counters for the repeats of the next file.
@@ -122,9 +94,8 @@ impl Window {
         let is_alike = plan.is_alike(file);
         let hot = plan.hot_line(file);
         let numbers = self.numbers();
-        let repeats = self.counters.repeats.iter_mut();
-        for ((repeats, line), number) in repeats.zip(&mut self.lines).zip(numbers) {
-            let mut times = std::mem::take(repeats.get_mut());
+        let repeats = self.counters.take();
+        for ((mut times, line), number) in repeats.zip(&mut self.lines).zip(numbers) {
             times += u64::from(plan.has(file, Some(plan.shared().identity(number).class)));
             times += hot.map_or(0, |(hot, times)| if hot == number { times } else { 0 });
             line.add(file, is_alike, times);
@@ -133,6 +104,6 @@ impl Window {
 
     /// Returns how often the line with this number, which is in the window, occurs.
     pub(crate) fn occurrences(&self, number: u64) -> Occurrences {
-        self.lines[(number - self.counters.window.start) as usize]
+        self.lines[(number - self.numbers().start) as usize]
     }
 }

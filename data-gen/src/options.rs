@@ -62,39 +62,6 @@ pub struct Options {
     pub bucket: Option<OneBucket>,
 }
 
-impl Options {
-    /// The options that `workload` stands for.
-    pub fn of(workload: Workload) -> Self {
-        workload.preset()
-    }
-
-    /// Two files of a million distinct URLs each.
-    pub(crate) fn plain(workload: Workload) -> Self {
-        Self {
-            workload,
-            seed: 1,
-            lines: vec![1_000_000; 2],
-            common: Amount::Share(Share::percent(10)),
-            partial: Share::percent(10),
-            duplicates: Share::ZERO,
-            zipf: None,
-            hot: Share::ZERO,
-            hot_private: false,
-            empty_lines: Share::ZERO,
-            form: Form::Url,
-            length: Length::Drawn,
-            long: Share::ZERO,
-            longest: 1 << 20,
-            prefix: 0,
-            crlf: Crlf::None,
-            final_newline: true,
-            terminator: Terminator::Lf,
-            order: Order::Shuffled,
-            bucket: None,
-        }
-    }
-}
-
 /// The form of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

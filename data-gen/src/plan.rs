@@ -11,11 +11,11 @@ use std::ops::Range;
 
 use crate::answers::Holders;
 use crate::chunk::Chunk;
+use crate::counters::Counters;
 use crate::counts::Counts;
 use crate::error::Result;
 use crate::identity::{Class, Identity};
 use crate::line::LineMaker;
-use crate::occurrences::Counters;
 use crate::options::Options;
 use crate::shared::Shared;
 use crate::slots::Slots;

@@ -11,9 +11,10 @@ use std::collections::BTreeMap;
 
 use crate::answers::{Answers, Combination};
 use crate::checksum::OrderFree;
+use crate::counters::Counters;
 use crate::identity::Class;
 use crate::multisets::{self, Multisets};
-use crate::occurrences::{Counters, Window};
+use crate::occurrences::Window;
 use crate::plan::Plan;
 use crate::sums::FileSums;
 

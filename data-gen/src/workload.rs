@@ -1,14 +1,10 @@
 //! The named workloads.
 //!
-//! *Owns:* the names, a sentence each on what they attack, and the options they stand for.
-//! *Invariant:* a workload is nothing but options; every one of them can be changed.
+//! *Owns:* the names, and a sentence each on what they attack. *Invariant:* a workload is nothing but options
+//! ([`presets`](crate::presets)); every one of them can be changed.
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
-
-use crate::amount::{Amount, Share};
-use crate::bucket::OneBucket;
-use crate::options::{Crlf, Form, Options, Terminator};
 
 /// A named set of options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
@@ -123,47 +119,5 @@ impl Workload {
                 "three files with repeats, a hot line, long and empty lines, no final newline: all at once"
             }
         }
-    }
-
-    /// The options it stands for.
-    pub(crate) fn preset(self) -> Options {
-        let mut options = Options::plain(self);
-        match self {
-            Self::Urls => {}
-            Self::Disjoint => options.common = Amount::Count(0),
-            Self::Identical => options.common = Amount::Share(Share::percent(100)),
-            Self::Duplicates => options.duplicates = Share::percent(30),
-            Self::Hot => options.hot = Share::percent(99),
-            Self::Zipf => {
-                options.duplicates = Share::percent(80);
-                options.zipf = Some(1.0);
-            }
-            Self::Long => options.long = Share::percent(1),
-            Self::Prefix => options.prefix = 2000,
-            Self::Short => options.form = Form::Token,
-            Self::Bytes => options.form = Form::Bytes,
-            Self::Crlf => options.crlf = Crlf::Only(0),
-            Self::CrlfAll => options.crlf = Crlf::All,
-            Self::NoFinalNewline => options.final_newline = false,
-            Self::Empty => options.empty_lines = Share::percent(5),
-            Self::Nul => options.terminator = Terminator::Nul,
-            Self::Many => options.lines = vec![1_000_000; 5],
-            Self::Lopsided => options.lines = vec![100_000, 10_000_000],
-            Self::Bucket => {
-                options.bucket = Some(OneBucket::default());
-                options.lines = vec![20_000; 2];
-            }
-            Self::Mixed => {
-                options.lines = vec![1_000_000; 3];
-                options.duplicates = Share::percent(20);
-                options.zipf = Some(1.2);
-                options.hot = Share::percent(30);
-                options.long = Share::percent(1);
-                options.longest = 64 << 10;
-                options.empty_lines = Share::percent(2);
-                options.final_newline = false;
-            }
-        }
-        options
     }
 }

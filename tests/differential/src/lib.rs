@@ -29,3 +29,4 @@ pub mod settings;
 pub mod shrink;
 pub mod stored;
 pub mod targets;
+pub mod wrong;

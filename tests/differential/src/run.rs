@@ -16,10 +16,10 @@ use outset::{
 };
 
 use crate::case::{Case, Setting, Way};
-use crate::judge::{Wrong, WrongKind};
 use crate::resident;
 use crate::sandbox::{Contents, Fifo, Sandbox};
 use crate::stored;
+use crate::wrong::{Wrong, WrongKind};
 
 /// A run that is refused so often is a failure.
 const REFUSALS: usize = 8;

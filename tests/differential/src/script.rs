@@ -13,10 +13,11 @@ use outset::compare::Mistake;
 use outset::{Label, Order, Source};
 
 use crate::case::{Alias, Asked, Case, HashChoice, Input, Often, Setting, Wanted, Way};
-use crate::judge::{self, Difference, Wrong, WrongKind};
+use crate::judge::{self, Difference};
 use crate::oracle;
 use crate::run::{Answer, Collected, numbers, sources};
 use crate::sandbox::{Sandbox, input_name, part_name};
+use crate::wrong::{Wrong, WrongKind};
 
 /// So many equal bytes are written as such.
 const LONG_RUN: usize = 200;

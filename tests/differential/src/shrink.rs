@@ -9,8 +9,9 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use crate::case::{Case, HashChoice, Setting, Way};
-use crate::judge::{Difference, Tally, WrongKind, first_difference};
+use crate::judge::{Difference, Tally, first_difference};
 use crate::run::Runner;
+use crate::wrong::WrongKind;
 
 /// Runs of a case that may fail by chance.
 const TRIES: u32 = 2;

@@ -9,11 +9,9 @@ use std::path::{Path, PathBuf};
 use data_gen::Compression;
 use outset::{BadRecords, Dialect, Field, Files, Keys, Source, Syntax};
 
+use super::record::{NAMES, Place, Record};
 use super::{table, writing};
 use crate::choices::Choices;
-
-/// The names of the columns, before they are put in some order.
-pub(super) const NAMES: [&str; 4] = ["id", "url", "a b", "n\"x"];
 
 /// The syntaxes of records: what fields may have between them.
 const SYNTAXES: [Syntax; 7] = [
@@ -26,21 +24,6 @@ const SYNTAXES: [Syntax; 7] = [
     Syntax::JsonLines,
     Syntax::Whole,
 ];
-
-/// The name of a file, and the number of a line in it.
-pub(super) type Place = (String, u64);
-
-/// A record: what its fields say, and how it stands in a file.
-#[derive(Debug, Clone)]
-pub(super) struct Record {
-    /// `None` for one that has no key.
-    pub(super) key: Option<Vec<String>>,
-    /// True if it is no record at all, but blank or a comment.
-    pub(super) is_passed_over: bool,
-    pub(super) raw: Vec<u8>,
-    /// The values of all columns, in the order of [`NAMES`]; none of what has no key.
-    pub(super) values: Vec<String>,
-}
 
 /// One case.
 #[derive(Debug)]

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use outset::{BadRecords, Dialect, Error, Label, Options, Order, Strategy, Syntax};
 
-use super::case::{Case, Place, Record};
+use super::case::Case;
+use super::record::{Place, Record};
 use super::{Answer, Mode, Wanted, writing};
 
 impl Case {

@@ -21,6 +21,7 @@ use crate::resident::OF_COMMAND;
 
 mod case;
 mod judge;
+mod record;
 mod table;
 mod writing;
 

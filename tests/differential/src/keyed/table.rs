@@ -13,7 +13,7 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use super::case::{NAMES, Record};
+use super::record::{NAMES, Record};
 use crate::choices::Choices;
 
 /// Writes `records` to `path` with the columns in this order.

@@ -5,7 +5,7 @@
 
 use outset::Syntax;
 
-use super::case::NAMES;
+use super::record::NAMES;
 use crate::choices::Choices;
 
 /// A record with these values, in this order of columns.
