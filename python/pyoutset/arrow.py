@@ -7,28 +7,33 @@ from __future__ import annotations
 
 import io
 import mmap
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
+
+from .request import Request
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .results import Request, Result
+#: What opens the file of a result, behind its header.
+Opened = Callable[[], AbstractContextManager[Any]]
 
 #: Bytes that are split at once: more would not stay in the processor's cache.
 BYTES = 4 << 20
 
 
-def table(result: Result, request: Request, binary: bool) -> pa.Table:
-    """The table of a result."""
+def table(request: Request, path: str, opened: Opened, binary: bool) -> pa.Table:
+    """The table of the result of a request, which is in the file ``path``."""
     import pyarrow as pa
 
-    if result.has_rows:
+    if request.is_rows(path):
         from pyarrow import parquet
 
-        return parquet.read_table(result.path)
+        return parquet.read_table(path)
     if request.has_header and request.is_delimited and not binary:
-        return records(result, request)
-    chunks = [split(piece, request.terminator) for piece in mapped(result, request)]
+        return records(request, path)
+    chunks = [split(piece, request.terminator) for piece in mapped(request, opened)]
     column = pa.chunked_array(chunks, type=pa.large_binary())
     columns, names = labelled(column, request)
     if not binary:
@@ -36,7 +41,7 @@ def table(result: Result, request: Request, binary: bool) -> pa.Table:
     return pa.table(columns, names=names)
 
 
-def records(result: Result, request: Request) -> pa.Table:
+def records(request: Request, path: str) -> pa.Table:
     """Records with a header: a column of text for each field."""
     import pyarrow as pa
     from pyarrow import csv
@@ -44,15 +49,15 @@ def records(result: Result, request: Request) -> pa.Table:
     parse = csv.ParseOptions(
         delimiter=request.delimiter, quote_char='"' if request.is_csv else False, newlines_in_values=request.is_csv
     )
-    with csv.open_csv(result.path, parse_options=parse) as first:
+    with csv.open_csv(path, parse_options=parse) as first:
         types = {name: pa.string() for name in first.schema.names}
     convert = csv.ConvertOptions(column_types=types, strings_can_be_null=False)
-    return csv.read_csv(result.path, parse_options=parse, convert_options=convert)
+    return csv.read_csv(path, parse_options=parse, convert_options=convert)
 
 
-def mapped(result: Result, request: Request) -> Any:
+def mapped(request: Request, opened: Opened) -> Any:
     """The file in pieces of whole lines, without the last end of each."""
-    with result._opened() as file:
+    with opened() as file:
         if isinstance(file, io.BufferedReader):
             if not file.seek(0, io.SEEK_END):
                 return

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from . import options, sides
 from .errors import UsageError
 from .progress import is_notebook
-from .results import Request, Result
+from .request import Request
+from .results import Result
 from .running import Run, Shown, Workplace, run
 from .sides import Side
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from . import options, parquet
+from . import arrow
 from .errors import UsageError
+from .request import OPENERS, Request
 from .running import Run
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 #: Bytes that are read at once.
 BYTES = 1 << 20
-#: What opens a compressed file, by the end of its name.
-OPENERS = {".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}
 
 
 class Result:
@@ -190,9 +189,7 @@ class Result:
         asked for. Records of CSV with a header have a column for each field, and rows those of the first side. Raises
         :class:`UnicodeDecodeError` for a line that is no text, unless ``binary``.
         """
-        from . import arrow
-
-        return arrow.table(self, self._request, binary)
+        return arrow.table(self._request, self.path, self._opened, binary)
 
     def to_polars(self, *, binary: bool = False) -> polars.DataFrame:
         """The table of :meth:`to_arrow` as a data frame of Polars."""
@@ -256,36 +253,3 @@ def framed(page: str | None) -> str:
 
 def _text(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
-
-
-class Request:
-    """What a result has to know of what was asked for."""
-
-    def __init__(self, operation: str, on: options.On | None, settings: dict[str, Any], tables: Sequence[bool]) -> None:
-        self.operation = operation
-        #: True if the result is rows of tables, in a Parquet file.
-        self.has_rows = parquet.gives_rows(operation, settings, tables)
-        self.terminator = b"\0" if settings.get("zero_terminated") else b"\n"
-        self.is_csv = bool(settings.get("csv"))
-        self.is_tsv = bool(settings.get("tsv"))
-        self.delimiter = "\t" if self.is_tsv else settings.get("delimiter", ",")
-        self.is_delimited = self.is_csv or self.is_tsv or "delimiter" in settings
-        self.has_header = options.has_header(on, settings) and not tables[0]
-        #: The columns before a tab in each line. Records have them as fields.
-        labels = () if self.is_delimited else (("which", "which"), ("count_files", "files"), ("count", "count"))
-        self.labels = [name for option, name in labels if settings.get(option)]
-        self.compress = settings.get("compress")
-        #: True if the result is a directory with many files.
-        self.has_files = False
-        self.name = "rows.parquet" if self.has_rows else "lines"
-
-    def is_rows(self, out: str | None) -> bool:
-        """Tells whether the file has rows of Parquet."""
-        return parquet.are_parquet([out or self.name])
-
-    def is_hidden(self, out: str | None) -> bool:
-        """Tells whether the file has no lines that can be read here."""
-        if self.has_files or not out:
-            return self.has_files or self.has_rows
-        end = os.path.splitext(out)[1].lower()
-        return end in (".parquet", ".zst", ".lz4") or (self.compress not in (None, "none") and end not in OPENERS)
