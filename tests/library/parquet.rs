@@ -734,11 +734,21 @@ fn b23_thousands_of_altered_files_are_errors_or_read() {
 
 fn alter(times: u64) {
     let _alone = alone();
+    let files = files();
+    let threads = std::thread::available_parallelism().unwrap().get();
+    std::thread::scope(|scope| {
+        for (number, files) in files.chunks(files.len().div_ceil(threads)).enumerate() {
+            let choices = Choices::seeded(23 + number as u64);
+            scope.spawn(|| alter_each(files, times, choices));
+        }
+    });
+}
+
+fn alter_each(files: &[PathBuf], times: u64, mut choices: Choices<'_>) {
     let sandbox = Sandbox::new();
     let path = sandbox.file("altered", b"");
-    let mut choices = Choices::seeded(23);
-    for file in files() {
-        let bytes = fs::read(&file).unwrap();
+    for file in files {
+        let bytes = fs::read(file).unwrap();
         for _ in 0..times {
             let mut altered = bytes.clone();
             for _ in 0..choices.between(1, 3) {
