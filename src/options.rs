@@ -12,7 +12,7 @@ use crate::lines::LineFormat;
 use crate::observer::Observer;
 use crate::output::Compression;
 use crate::plan::Strategy;
-use crate::record::{Dialect, KeyForm, Keys, Syntax};
+use crate::record::{Dialect, KeyForm, Keys, Quotes, Syntax};
 use crate::selection::LabelForm;
 use crate::sys::machine;
 use crate::temp::directories::TempDirectories;
@@ -168,6 +168,11 @@ impl Options {
     /// Returns the form of keys: whole lines, as they are, where nothing says otherwise.
     pub(crate) fn key_form(&self) -> KeyForm {
         self.keys.as_ref().map_or_else(KeyForm::default, Keys::form)
+    }
+
+    /// Returns the quotes of keys that cannot stand as they are; `None` if keys are as they stand.
+    pub(crate) fn key_quotes(&self) -> Option<Quotes> {
+        self.keys.as_ref().and_then(Keys::key_quotes)
     }
 
     /// Returns the form of a label before a line: one more field, where lines have fields with a delimiter.

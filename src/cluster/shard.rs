@@ -97,7 +97,7 @@ pub fn shard(
     let space = TempSpace::new(&[], Quota::new(0), &Interrupt::new());
     let run = Run::new(&options, layout, request.key.hasher(), &space);
     let filter = filter
-        .map(|filter| AskedFilter::new(&filter, &run.budget, room))
+        .map(|filter| AskedFilter::new(&filter, run.hasher, &run.budget, room))
         .transpose()?;
     let stamp = Stamp {
         job: request.key.job(request.buckets),

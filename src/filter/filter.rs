@@ -74,6 +74,15 @@ pub struct Filter<W = Buffer> {
 }
 
 impl<W> Filter<W> {
+    /// Computes digests as `hasher` does, which has the filter's key: of the keys of a run, as their hashes are.
+    pub(super) fn hashing_as(self, hasher: LineHasher) -> Self {
+        let rules = Rules {
+            hasher,
+            ..self.rules
+        };
+        Self { rules, ..self }
+    }
+
     /// Returns its shape.
     pub fn shape(&self) -> Shape {
         self.shape

@@ -156,6 +156,11 @@ enum Changing<'a> {
 }
 
 impl Updater<'_> {
+    /// Computes digests as `hasher` does, which has the filter's key: of the keys of a run, as their hashes are.
+    pub(crate) fn hashing_as(self, hasher: LineHasher) -> Self {
+        Self { hasher, ..self }
+    }
+
     /// Inserts all lines of a batch, which were hashed under the filter's key. `scatter` belongs to the thread.
     ///
     /// # Errors

@@ -52,12 +52,14 @@ mod kernel;
 #[cfg(target_arch = "x86_64")]
 mod state;
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
 use highway::{HighwayHash, Key};
 
 use self::kernel::{HighwayHasher, Kernel};
 use crate::error::{Error, Result};
+use crate::record::Quotes;
 
 /// The source of the key of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -173,6 +175,8 @@ pub struct LineHasher {
     weak_levels: u32,
     /// True if every hash is 0; in tests only.
     constant: bool,
+    /// The quotes of lines that are keys, whose texts are hashed; `None` if lines are hashed as they are.
+    quotes: Option<Quotes>,
 }
 
 impl LineHasher {
@@ -201,7 +205,19 @@ impl LineHasher {
             kernel: Kernel::fastest(),
             weak_levels: 0,
             constant: false,
+            quotes: None,
         }
+    }
+
+    /// Hashes the texts of keys that are written with these quotes; lines as they are without.
+    pub(crate) fn with_quotes(self, quotes: Option<Quotes>) -> Self {
+        Self { quotes, ..self }
+    }
+
+    /// Returns what is hashed of a line.
+    fn hashed<'l>(&self, line: &'l [u8]) -> Cow<'l, [u8]> {
+        let text = self.quotes.and_then(|quotes| quotes.text(line));
+        text.unwrap_or(Cow::Borrowed(line))
     }
 
     /// Hashes one line: the result is the same as that of [`LineHasher::hash_batch`], but comes more slowly.
@@ -209,7 +225,7 @@ impl LineHasher {
         if self.constant {
             return 0;
         }
-        HighwayHasher::new(Key(self.key)).hash64(line)
+        HighwayHasher::new(Key(self.key)).hash64(&self.hashed(line))
     }
 
     /// Returns the key: the file of a filter stores it.
@@ -220,7 +236,7 @@ impl LineHasher {
     /// Returns a digest of 128 bits of one line: `HighwayHash` with its 128-bit finish, low word first. Its words are
     /// not those of [`LineHasher::hash`].
     pub(crate) fn digest(&self, line: &[u8]) -> [u64; 2] {
-        HighwayHasher::new(Key(self.key)).hash128(line)
+        HighwayHasher::new(Key(self.key)).hash128(&self.hashed(line))
     }
 
     /// Hashes `lines[i]` into `hashes[i]`; the fast form for a batch. `hashes` is overwritten and keeps its
@@ -236,7 +252,15 @@ impl LineHasher {
             hashes.resize(hashes.len() + lines.len(), 0);
             return;
         }
+        let start = hashes.len();
         self.kernel.hash(self.key, lines, hashes);
+        if self.quotes.is_some() {
+            let quoted = |(line, _): &(&&[u8], &mut u64)| line.first() == Some(&b'"');
+            let hashed = lines.iter().zip(&mut hashes[start..]);
+            for (line, hash) in hashed.filter(quoted) {
+                *hash = self.hash(line);
+            }
+        }
     }
 
     /// Returns the bucket, 0 to `buckets - 1`, of a hash among `buckets` (at least 1) on split level `level` (below

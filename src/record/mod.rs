@@ -29,6 +29,7 @@ mod form;
 mod header;
 mod json;
 mod passed_over_lines;
+mod quotes;
 mod rank;
 #[cfg(test)]
 mod tests;
@@ -44,6 +45,7 @@ pub(crate) use header::{BYTE_ORDER_MARK, HeaderRecord, MOST_HEADER_BYTES, noted_
 #[cfg(feature = "parquet")]
 pub(crate) use header::{MOST_SHOWN, shown as shown_names};
 pub(crate) use passed_over_lines::PassedOver;
+pub(crate) use quotes::Quotes;
 pub(crate) use rank::NO_NUMBER;
 pub use rank::Ranking;
 #[cfg(feature = "parquet")]
@@ -247,6 +249,17 @@ impl Keys {
             return usage("`has_header`", what, "leave out `has_header`");
         }
         Ok(())
+    }
+
+    /// Returns the quotes of keys that cannot stand as they are: of single fields. Several fields are joined, and lines
+    /// stand as they are.
+    pub(crate) fn key_quotes(&self) -> Option<Quotes> {
+        match self.syntax {
+            _ if self.form().fields != 1 => None,
+            Syntax::Csv(_) => Some(Quotes::Csv),
+            Syntax::JsonLines => Some(Quotes::Json),
+            Syntax::Delimited(_) | Syntax::Whole => None,
+        }
     }
 
     /// Returns the quotes of records that may have line ends in them.

@@ -75,7 +75,7 @@ pub fn query(
             .saturating_sub(beyond_scan_bytes(layout));
         // Counts the cells, too: the answers come with how full the filter is.
         let checked = filter.check(&run.budget)?;
-        let filter = AskedFilter::new(&checked, &run.budget, room)?;
+        let filter = AskedFilter::new(&checked, run.hasher, &run.budget, room)?;
         let more = match question {
             Question::Counts => [&[run.options.label_form().delimiter], &b"count"[..]].concat(),
             Question::Present | Question::Absent => Vec::new(),

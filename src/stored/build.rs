@@ -249,7 +249,7 @@ impl Worker for Counter {
 /// asked between two inputs.
 pub(super) fn insert_all(run: &Run<'_>, filter: &mut Filter, input: &Input) -> Result<()> {
     let phase = run.input_phase("insert", input);
-    let updater = filter.updater();
+    let updater = filter.updater().hashing_as(run.hasher);
     scan(run, &phase, input, || Insertion {
         updater: &updater,
         scatter: Scatter::default(),

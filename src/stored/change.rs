@@ -96,7 +96,7 @@ pub fn insert_new(
         let terminator = run.options.format.terminator;
         write_header(inputs, b"", terminator, &mut *out, target)?;
         let output = OrderedOutput::new(out, target);
-        let updater = filter.updater();
+        let updater = filter.updater().hashing_as(run.hasher);
         let found = AtomicU64::new(0);
         run.expect_inputs(&["insert"], inputs.iter());
         for input in inputs {
@@ -146,7 +146,7 @@ fn change_with(
 /// Removes all lines of `input`, as a phase of its own. Adds those that are certainly not in to `absent`.
 fn remove_all(run: &Run<'_>, filter: &mut Filter, input: &Input, absent: &AtomicU64) -> Result<()> {
     let phase = run.input_phase("remove", input);
-    let updater = filter.updater();
+    let updater = filter.updater().hashing_as(run.hasher);
     scan(run, &phase, input, || Remove {
         updater: &updater,
         absent,

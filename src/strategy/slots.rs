@@ -84,7 +84,7 @@ impl Slots {
     pub(super) fn new(run: &Run<'_>, plan: &Plan, stored: Option<&CheckedFilter>) -> Result<Self> {
         let later = plan.second_filter.map_or(0, |shape| shape.bits / 8);
         let left = run.layout.rest_bytes().saturating_sub(later);
-        let asked = stored.map(|stored| AskedFilter::new(stored, &run.budget, left));
+        let asked = stored.map(|stored| AskedFilter::new(stored, run.hasher, &run.budget, left));
         let held = asked.transpose()?.map(|asked| Held {
             slot: Slot::FIRST,
             kind: HeldKind::Stored(asked),

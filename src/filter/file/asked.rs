@@ -14,6 +14,7 @@ use crate::filter::file::CheckedFilter;
 use crate::filter::filter::Filter;
 use crate::filter::mapped::Mapped;
 use crate::filter::words::InFile;
+use crate::hash::LineHasher;
 use crate::memory::budget::MemoryBudget;
 
 /// A filter in its file. Threads share it by reference.
@@ -33,16 +34,21 @@ enum Backing {
 }
 
 impl AskedFilter {
-    /// Makes the filter, mapped if it fits `room` bytes of the budget.
+    /// Makes the filter, mapped if it fits `room` bytes of the budget. `hasher` has the filter's key.
     ///
     /// # Errors
     /// [`Error::Memory`] when the budget has less than `room`, [`Error::Input`] when the file cannot be mapped.
-    pub(crate) fn new(checked: &CheckedFilter, budget: &MemoryBudget, room: u64) -> Result<Self> {
+    pub(crate) fn new(
+        checked: &CheckedFilter,
+        hasher: LineHasher,
+        budget: &MemoryBudget,
+        room: u64,
+    ) -> Result<Self> {
         let stored = checked.stored();
         let backing = if stored.shape().bytes() <= room {
-            Backing::Mapped(checked.map(budget)?)
+            Backing::Mapped(checked.map(budget)?.hashing_as(hasher))
         } else {
-            Backing::InFile(checked.in_file()?)
+            Backing::InFile(checked.in_file()?.hashing_as(hasher))
         };
         Ok(Self {
             path: stored.path().to_owned(),
@@ -101,7 +107,6 @@ mod tests {
     use super::*;
     use crate::filter::shape::{Kind, Shape};
     use crate::filter::{Rules, StoredFilter};
-    use crate::hash::LineHasher;
     use crate::interrupt::Interrupt;
 
     /// Makes a filter of every other one of some lines, in a file.
@@ -153,7 +158,9 @@ mod tests {
             hasher.hash_batch(&lines_of_batch, &mut hashes);
             let batch = Batch::new(&lines_of_batch, &hashes);
             let ask = |room| {
-                let filter = AskedFilter::new(&checked, &budget, room).unwrap();
+                let filter =
+                    AskedFilter::new(&checked, checked.stored().rules().hasher, &budget, room)
+                        .unwrap();
                 assert_eq!(matches!(filter.backing, Backing::Mapped(_)), room > 0);
                 let (mut passing, mut counts) = (Vec::new(), Vec::new());
                 filter.passing(batch, &mut passing).unwrap();
@@ -176,7 +183,8 @@ mod tests {
         let lines = [b"one".to_vec()];
         let checked = stored(Kind::Classic, directory.path(), &lines);
         let budget = MemoryBudget::new(1 << 24, 0);
-        let filter = AskedFilter::new(&checked, &budget, 0).unwrap();
+        let filter =
+            AskedFilter::new(&checked, checked.stored().rules().hasher, &budget, 0).unwrap();
         let file = std::fs::File::options()
             .write(true)
             .open(checked.stored().path());

@@ -354,6 +354,84 @@ fn i17_a_filter_of_whole_lines_is_the_file_that_it_always_was() {
 }
 
 #[test]
+fn i17_a_key_with_quotes_commas_or_line_ends_is_found_whatever_it_was_inserted_from() {
+    let sandbox = Sandbox::new();
+    let texts = [
+        "a,b",
+        "say \"x\"",
+        "\"lead",
+        "\"\"",
+        "plain",
+        "a;b",
+        "ends\r",
+    ];
+    let lines = texts.map(|text| format!("{text}\n")).concat();
+    let csv = texts.map(|text| format!("\"{}\",1\n", text.replace('"', "\"\"")));
+    let json = texts.map(|text| format!("{}\n", serde_json::json!({ "k": text })));
+    sandbox.write("lines", lines);
+    sandbox.write("a.csv", format!("k,n\n{}", csv.concat()));
+    sandbox.write("semicolons", csv.concat().replace("\",1", "\";1"));
+    sandbox.write("a.jsonl", json.concat());
+    let readings = [
+        "lines",
+        "--csv -k k a.csv",
+        "--csv -d ; -k 1 semicolons",
+        "--jsonl -k k a.jsonl",
+    ];
+    let count = texts.len();
+    for kind in ["blocked", "counting", "fingerprint"] {
+        for built in readings {
+            printed(
+                &sandbox,
+                &format!(
+                    "filter build --kind {kind} --lines 1000 --max-fpr 0.0001 -o ../out/f {built}"
+                ),
+            );
+            for asked in readings {
+                let what = format!("{kind}: {built}, {asked}");
+                let header = usize::from(asked.contains("a.csv"));
+                let lines_of = |arguments: &str| {
+                    let outcome = sandbox.run(arguments);
+                    outcome
+                        .succeeds()
+                        .stdout
+                        .split(|&byte| byte == b'\n')
+                        .count()
+                        - 1
+                };
+                let found = lines_of(&format!("filter query ../out/f {asked}"));
+                assert_eq!(found, count + header, "{what}");
+                let absent = lines_of(&format!("filter query --invert ../out/f {asked}"));
+                assert_eq!(absent, header, "{what}");
+                let new = lines_of(&format!("filter insert --print-new ../out/f {asked}"));
+                assert_eq!(new, header, "{what}");
+                let keys = if asked == "lines" { "" } else { "--keys-only" };
+                let common = lines_of(&format!("intersect -q --filter ../out/f {keys} {asked}"));
+                assert_eq!(common, count + header, "{what}");
+                if kind == "counting" {
+                    let outcome = sandbox.run(&format!("filter remove ../out/f {asked}"));
+                    let told = &outcome.succeeds().stderr;
+                    assert!(!told.contains("not in"), "{what}: {told}");
+                }
+            }
+        }
+    }
+    // What only lines between quotes in a file have.
+    sandbox.write("two.csv", "k\n\"one\ntwo\"\n");
+    sandbox.write("two.jsonl", "{\"k\":\"one\\ntwo\"}\n");
+    for (built, asked) in [
+        ("--csv -k k two.csv", "--jsonl -k k two.jsonl"),
+        ("--jsonl -k k two.jsonl", "--csv -k k two.csv"),
+    ] {
+        printed(
+            &sandbox,
+            &format!("filter build --lines 10 -o ../out/f {built}"),
+        );
+        assert!(printed(&sandbox, &format!("filter query ../out/f {asked}")).contains("one"));
+    }
+}
+
+#[test]
 fn i17_line_ends_that_a_filter_keeps_get_a_hint_and_can_be_stripped() {
     let sandbox = emails();
     let hint = "most lines end in CR LF, and the filter takes the CR for a part of each";
