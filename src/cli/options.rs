@@ -204,7 +204,8 @@ pub(crate) struct TempArguments {
     /// Directory for temporary files; repeat the option to use several directories
     ///
     /// Directories with more free space get more files. If the directory of a file fills up, the file continues in
-    /// another one. Default: $TMPDIR, else the directory of the output (for standard output, the current directory).
+    /// another one. Default: $TMPDIR, else the directory of the output (for standard output, a pipe or a device, the current
+    /// directory).
     #[arg(short = 'T', long, value_name = "DIR")]
     temp_dir: Vec<PathBuf>,
 
@@ -225,7 +226,9 @@ impl TempArguments {
 
     fn temp_dirs(&self, output: Option<&Path>) -> Vec<PathBuf> {
         let has_tmpdir = std::env::var_os("TMPDIR").is_some_and(|directory| !directory.is_empty());
-        match output.and_then(Path::parent) {
+        // What holds nothing lies in no directory that could hold files: `/dev`, which is memory, or `/dev/fd`.
+        let is_file = |output: &&Path| output.metadata().map_or(true, |it| it.is_file());
+        match output.filter(is_file).and_then(Path::parent) {
             Some(parent)
                 if self.temp_dir.is_empty() && !has_tmpdir && !parent.as_os_str().is_empty() =>
             {

@@ -143,7 +143,10 @@ impl<'a> Engine<'a> {
                 number == 1 || !self.selection.can_repeat()
             }
         };
-        let is_written = |input: &&Input| input.sides().iter().any(|&number| is_source(number));
+        let is_written = |input: &&Input| {
+            let mut sides = input.sides().iter();
+            sides.any(|&number| is_source(number) && rule.may_be_of(number))
+        };
         let inputs = inputs.iter().filter(is_written);
         let mut with_header = inputs.filter_map(|input| {
             let keying = input.keying()?;

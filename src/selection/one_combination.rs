@@ -41,6 +41,12 @@ impl OneCombination {
         sides == self.bits
     }
 
+    /// Returns true if the side with this number, from 1, has the line.
+    pub(super) fn includes(self, number: u32) -> bool {
+        let bits = self.bits.checked_shr(number.wrapping_sub(1));
+        bits.is_some_and(|bits| bits & 1 == 1)
+    }
+
     /// Refuses a combination that is none of `sides` sides.
     ///
     /// # Errors

@@ -7,7 +7,8 @@
 //! - A file that a command reads is never one of its outputs. (A filter that a command changes is its
 //!   output, and so may not be one of its inputs.)
 //! - Two outputs that are named never go to one regular file. A standard stream may go to the file of
-//!   another output, because the user has redirected it there; so may several outputs to one FIFO.
+//!   another output, because the user has redirected it there; so may several outputs to one FIFO. The result and what
+//!   it drops never go to one place: nobody could tell them apart.
 //! - Devices and sockets hold nothing that could be lost, and may be both.
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ use super::directory::DirectoryClaim;
 const STREAM: &str = "-";
 /// The words for the filter that a command changes, where an option would stand.
 const CHANGED_FILTER: &str = "the changed filter";
+/// The option for what the result drops.
+const DUPLICATES: &str = "--duplicates";
 /// The words for standard error.
 const STDERR: &str = "standard error";
 
@@ -126,7 +129,7 @@ impl Claims {
     /// As [`Claims::write`].
     pub(crate) fn write_duplicates(&mut self, path: Option<&Path>) -> Result<()> {
         self.duplicates = path.map(Path::to_owned);
-        path.map_or(Ok(()), |path| self.write(Some(path), "--duplicates"))
+        path.map_or(Ok(()), |path| self.write(Some(path), DUPLICATES))
     }
 
     /// Claims a filter that the command writes itself; `option` asks for it.
@@ -256,11 +259,12 @@ impl Output {
     /// Tells whether two outputs would be one file. A standard stream may be redirected to where another output goes,
     /// but it is one output alone.
     fn clashes_with(&self, other: &Self) -> bool {
+        let is_one = self.destination == other.destination;
         match (is_stream(&self.path), is_stream(&other.path)) {
             (true, true) => true,
-            (false, false) => {
-                self.destination == other.destination && self.kind == FileType::RegularFile
-            }
+            // Claimed behind the result, and before all others.
+            _ if is_one && self.option == DUPLICATES => !self.holds_nothing(),
+            (false, false) => is_one && self.kind == FileType::RegularFile,
             _ => false,
         }
     }

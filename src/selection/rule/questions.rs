@@ -104,6 +104,12 @@ impl Rule {
         self.selection.records && self.writes_lines_of(number)
     }
 
+    /// Returns true if a selected line may be one of the side with this number, from 1.
+    pub(crate) fn may_be_of(&self, number: u32) -> bool {
+        let only = self.selection.only;
+        only.is_none_or(|only| only.includes(number))
+    }
+
     /// Counts the sides that may bring a selected line first, in the order of the work. Their lines must all be kept;
     /// the lines of the sides after them only matter if they are there already.
     pub(crate) fn building_sides(&self) -> usize {

@@ -254,6 +254,17 @@ fn f8_a_dash_is_standard_output_for_every_result() {
     built.succeeds();
     sandbox.write("copy", &built.stdout);
     sandbox.run("filter query copy a --count-only").succeeds();
+    // Nobody could tell the result from what it drops.
+    sandbox.fifo("pipe");
+    for arguments in [
+        "union a b -D /dev/stdout",
+        "union a b -D -",
+        "union a b -o pipe -D pipe",
+    ] {
+        sandbox
+            .run(arguments)
+            .fails(2, &["both -o and --duplicates would write to it"]);
+    }
     sandbox
         .run("intersect a b --save-filter - --strategy bloom")
         .fails(

@@ -157,6 +157,35 @@ fn a21_each_file_has_a_header_and_the_answer_has_one() {
 }
 
 #[test]
+fn a21_the_header_is_that_of_a_file_whose_records_can_be_in_the_answer() {
+    let sandbox = Sandbox::new();
+    sandbox.write("customers", "id,email\n1,a\n2,b\n");
+    sandbox.write("others", "id,y\n1,a\n5,c\n");
+    sandbox.write("ids", "1\n9\n");
+    sandbox.write("bare", "1,a\n3,b\n");
+    for (arguments, expected) in [
+        ("-1 id -2 1 --only 01 customers ids", "9\n"),
+        ("-1 id -2 1 --only 10 customers ids", "id,email\n2,b\n"),
+        ("-1 id -2 1 --only 11 customers ids", "id,email\n1,a\n"),
+        ("-k 1 --header-of 2=yes --only 10 bare customers", "3,b\n"),
+        ("-k id --only 01 customers others", "id,y\n5,c\n"),
+        (
+            "-k id --only 101 customers others customers",
+            "id,email\n2,b\n",
+        ),
+        ("-1 id -2 1 --keys-only --only 01 customers ids", "9\n"),
+    ] {
+        let outcome = sandbox.run(&format!("intersect -q --csv {arguments}"));
+        outcome.succeeds();
+        assert_eq!(text(&outcome), expected, "{arguments}");
+    }
+    let arguments = "intersect --csv -k id --at-most 1 customers others";
+    sandbox
+        .run(arguments)
+        .fails(2, &["others: its header differs"]);
+}
+
+#[test]
 fn a21_every_command_that_reads_lines_takes_keys() {
     let sandbox = shop();
     let keys = "--csv -1 customer -2 name";

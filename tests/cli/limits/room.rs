@@ -143,3 +143,28 @@ fn e7_without_tmpdir_temporary_files_go_beside_the_output() {
     running.finish().succeeds();
     assert_eq!(fs::read_dir(sandbox.root().join("out")).unwrap().count(), 1);
 }
+
+#[test]
+fn e7_temporary_files_never_go_where_a_pipe_or_a_device_has_its_name() {
+    let (a, b) = (megabytes(8, 0), megabytes(8, 0));
+    let sandbox = Sandbox::with(&a, &b);
+    for output in ["/dev/fd/1", "/dev/null"] {
+        let arguments = format!("union a b --strategy partition --memory 16M -o {output}");
+        let mut command = sandbox.command(&arguments);
+        command.env_remove("TMPDIR");
+        let outcome = sandbox.start(command).finish();
+        outcome.succeeds();
+        let has_spilled = !outcome.stderr.contains("no temporary disk");
+        assert!(
+            has_spilled && !outcome.stderr.contains("/dev: "),
+            "{outcome}"
+        );
+        let lines = outcome.stdout.iter().filter(|&&byte| byte == b'\n').count();
+        let expected = if output == "/dev/null" {
+            0
+        } else {
+            common(&[&a, &b]).len()
+        };
+        assert_eq!(lines, expected, "{output}");
+    }
+}
