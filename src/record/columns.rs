@@ -294,7 +294,7 @@ impl Columns {
                 csv::for_fields(record, dialect, &self.numbers, |_, field| {
                     key = field.written(dialect);
                 })?;
-                return match key {
+                return match key.filter(|key| !key.is_empty()) {
                     Some(piece) => Ok(Key::Piece(piece)),
                     None => self.written_anew(record, dialect, built, most_bytes),
                 };
@@ -344,7 +344,7 @@ impl Columns {
         csv::for_fields(record, dialect, &self.numbers, |_, field| {
             is_long = field.bytes() > most_bytes;
             if !is_long {
-                csv::write(&field.text(dialect), dialect.of_keys(), built);
+                csv::write_alone(&field.text(dialect), dialect.of_keys(), built);
             }
         })?;
         if is_long {
@@ -402,6 +402,9 @@ impl Columns {
                 _ => {}
             }
             match self.syntax {
+                Syntax::Csv(dialect) if self.names.len() == 1 => {
+                    csv::write_alone(&field, dialect.of_keys(), built);
+                }
                 Syntax::Csv(dialect) if self.has_fields() => {
                     csv::write(&field, dialect.of_keys(), built);
                 }

@@ -62,10 +62,13 @@ impl Dialect {
         Self::new(self.delimiter)
     }
 
-    /// Returns true if a field with this text is only a field between quotes. A CR alone needs none.
+    /// Returns true if a field with this text is only a field between quotes. A CR at the end of a record would be taken for
+    /// a part of the line end, and by other programs for a line end anywhere.
     fn needs_quotes(self, text: &[u8]) -> bool {
         let has = |byte| memchr::memchr(byte, text).is_some();
-        memchr::memchr3(b'\n', self.delimiter, b'"', text).is_some() || self.escape.is_some_and(has)
+        memchr::memchr3(b'\n', self.delimiter, b'"', text).is_some()
+            || has(b'\r')
+            || self.escape.is_some_and(has)
     }
 }
 
@@ -160,6 +163,15 @@ pub(super) fn write(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
         write_quoted(text, dialect, out);
     } else {
         out.extend_from_slice(text);
+    }
+}
+
+/// Appends the only field of a record with this text. An empty one has quotes: an empty line is no record.
+pub(super) fn write_alone(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
+    if text.is_empty() {
+        write_quoted(text, dialect, out);
+    } else {
+        write(text, dialect, out);
     }
 }
 

@@ -62,8 +62,11 @@ fn quotes_that_are_not_needed_make_no_difference() {
     for (record, expected) in [
         ("x,abc,y", "abc"),
         ("x,\"abc\",y", "abc"),
-        ("x,\"\",y", ""),
-        ("x,,y", ""),
+        // An empty line would be no record.
+        ("x,\"\",y", "\"\""),
+        ("x,,y", "\"\""),
+        ("x,\"a\r\",y", "\"a\r\""),
+        ("x,a\rb,y", "\"a\rb\""),
         ("x,\"a,b\",y", "\"a,b\""),
         ("x,\"a\nb\",y", "\"a\nb\""),
         ("x,\"a\"\"b\",y", "\"a\"\"b\""),

@@ -5,6 +5,7 @@
 //! much memory are copied in pieces, or have it granted. *Cost:* what is decoded at a time, and a copy of some of it.
 
 use std::fs::File;
+use std::io;
 use std::sync::Arc;
 
 use ::parquet::column::writer::ColumnWriterImpl;
@@ -63,8 +64,9 @@ impl ColumnCopy<'_> {
         let mut decoded = Decoded::default();
         let mut copied = 0;
         while let Some(&row) = self.rows.get(copied) {
-            from.skip_to(row - self.first)?;
-            let read = from.read(self.span(copied), &mut decoded)? as u64;
+            from.skip_to(row - self.first).map_err(of_source)?;
+            let read = from.read(self.span(copied), &mut decoded);
+            let read = read.map_err(of_source)? as u64;
             let wanted = &self.rows[copied..];
             let wanted = &wanted[..wanted.partition_point(|&wanted| wanted < row + read)];
             if (wanted.len() as u64) < read {
@@ -132,6 +134,16 @@ impl ColumnCopy<'_> {
     fn grant(&self, bytes: u64) -> Result<()> {
         let granted = self.memory.grow_to(COPIES, bytes);
         granted.map_err(|error| ParquetError::External(Box::new(error)))
+    }
+}
+
+/// Tells an error of the file that is read from one of the target: a decoder speaks of both as the system does.
+fn of_source(error: ParquetError) -> ParquetError {
+    match error {
+        ParquetError::External(source) if source.is::<io::Error>() => {
+            ParquetError::General(source.to_string())
+        }
+        error => error,
     }
 }
 

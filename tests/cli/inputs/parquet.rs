@@ -621,6 +621,28 @@ fn b23_an_output_with_the_name_of_a_parquet_file_gets_whole_rows() {
 }
 
 #[test]
+fn b23_damage_in_a_column_that_is_only_copied_is_a_fault_of_the_input() {
+    let sandbox = Sandbox::new();
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
+    let whole = corpus.join("duckdb-gzip");
+    let mut bytes = fs::read(&whole).unwrap();
+    let reader = SerializedFileReader::new(File::open(whole).unwrap()).unwrap();
+    let (start, length) = reader.metadata().row_group(0).column(0).byte_range();
+    // In the checksum of the last page of the numbers.
+    bytes[(start + length) as usize - 6] ^= 1;
+    sandbox.write("bad.parquet", bytes);
+    for output in ["-o ../out/r.parquet", "--out-dir ../out/d"] {
+        for threads in [1, 2] {
+            let arguments = format!("union -q -k url bad.parquet -j {threads} {output}");
+            sandbox
+                .run(&arguments)
+                .fails(3, &["bad.parquet: row group 0", "cannot be read (", "gzip"]);
+        }
+    }
+    assert_eq!(fs::read_dir(sandbox.root().join("out")).unwrap().count(), 0);
+}
+
+#[test]
 fn b23_rows_with_null_are_in_no_answer_and_are_counted() {
     let sandbox = crawl();
     let outcome = sandbox.run("diff -k page.url --rows --stats ../out/s crawl.parquet list");

@@ -104,7 +104,9 @@ impl Case {
             "two" if self.headers.len() == 2 => 1,
             _ => self.headers.len(),
         };
-        let mut headers = self.headers.iter().take(writing);
+        // No records of the others can be in the answer.
+        let step = if name == "every other" { 2 } else { 1 };
+        let mut headers = self.headers.iter().take(writing).step_by(step);
         let header = headers.find(|header| header.is_some()).unwrap_or(&None);
         match (mode, header) {
             (Mode::Keys, Some(_)) if has_fields => assert!(found.header.is_some(), "{about}"),

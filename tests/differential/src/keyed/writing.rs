@@ -68,7 +68,7 @@ pub(super) fn row(syntax: Syntax, wanted: &[usize], values: &[String]) -> Vec<u8
         Syntax::Csv(dialect) => {
             let delimiter = char::from(dialect.delimiter);
             let field = |value: &String| match value {
-                value if value.contains(['"', '\n', delimiter]) => {
+                value if value.contains(['"', '\n', '\r', delimiter]) => {
                     format!("\"{}\"", value.replace('"', "\"\""))
                 }
                 value => value.clone(),
@@ -95,7 +95,9 @@ pub(super) fn row(syntax: Syntax, wanted: &[usize], values: &[String]) -> Vec<u8
 /// Writes a key alone.
 pub(super) fn key(syntax: Syntax, key: &[String]) -> Vec<u8> {
     let quoted = |field: &String, delimiter: char| match field {
-        field if field.contains(['"', '\n', delimiter]) => {
+        // A line without a byte is no record.
+        field if field.is_empty() && key.len() == 1 => "\"\"".to_owned(),
+        field if field.contains(['"', '\n', '\r', delimiter]) => {
             format!("\"{}\"", field.replace('"', "\"\""))
         }
         field => field.clone(),

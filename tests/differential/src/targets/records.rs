@@ -37,6 +37,8 @@ pub fn records(data: &[u8]) {
         let wanted = numbers.iter().map(|&choice| fields.get(choice));
         let fields: Option<Vec<&Vec<u8>>> = wanted.collect();
         let write = |field: &&Vec<u8>| match syntax {
+            // A line without a byte is no record.
+            Syntax::Csv(_) if field.is_empty() && numbers.len() == 1 => b"\"\"".to_vec(),
             Syntax::Csv(_) => written(field, delimiter),
             _ => (*field).clone(),
         };
@@ -85,7 +87,7 @@ fn fields(record: &[u8], delimiter: u8, escape: Option<u8>) -> Option<Vec<Vec<u8
 
 /// A field of CSV, in quotes where it needs them.
 fn written(field: &[u8], delimiter: u8) -> Vec<u8> {
-    let needs = |byte: &u8| [b'"', b'\n', delimiter].contains(byte);
+    let needs = |byte: &u8| [b'"', b'\n', b'\r', delimiter].contains(byte);
     if !field.iter().any(needs) {
         return field.to_vec();
     }
