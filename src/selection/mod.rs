@@ -410,6 +410,12 @@ impl Selection {
         self.in_first || self.counts == SideCounts::ALL
     }
 
+    /// Returns true if, of so many sides, the lines of the first alone are written: of a difference, and where every side
+    /// must have a line.
+    pub fn writes_first_alone(&self, sides: usize) -> bool {
+        self.in_first || self.counts.is_all(sides as u32)
+    }
+
     /// Writes the labels in this form.
     pub(crate) const fn with_label_form(self, label_form: LabelForm) -> Self {
         Self { label_form, ..self }

@@ -218,7 +218,7 @@ impl<L: Sink> Sink for Divided<'_, L> {
 
 /// Returns the sides whose lines may be written: the first, or all of a union and the like.
 fn writing_sides<'s>(request: SelectRequest<'_>, sources: &'s [Source]) -> &'s [Source] {
-    let writing = if request.selection.can_repeat() {
+    let writing = if request.selection.writes_first_alone(sources.len()) {
         1
     } else {
         sources.len()

@@ -57,6 +57,12 @@ impl<'a> RowJob<'a> {
         name: &str,
     ) -> Result<Self> {
         check(request, options, name)?;
+        if options.keys.as_ref().is_some_and(|keys| keys.row_numbers) {
+            return Err(Error::usage(
+                format!("--rows: {name} gets the rows of Parquet files, not their numbers"),
+                "leave out --rows, or give the output the name of a text file",
+            ));
+        }
         let mut options = options.clone();
         let sources = one_side(request, sources, &mut options, name)?;
         let paths = paths(&sources[0]);

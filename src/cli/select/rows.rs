@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use outset::{Error, Options, OutputDirectory, Result, RowCopy, Sink, Source, Stats};
+use outset::{Options, OutputDirectory, Result, RowCopy, Sink, Source, Stats};
 
 use super::row_job::{RowJob, is_empty, is_table};
 use super::{SelectRequest, writing_sides};
@@ -62,12 +62,6 @@ pub(super) fn find_rows_of_files(
     outputs: &Outputs,
     mut directory: OutputDirectory,
 ) -> Result<(Stats, OutputDirectory)> {
-    if options.keys.as_ref().is_some_and(|keys| keys.row_numbers) {
-        return Err(Error::usage(
-            "--rows: --out-dir writes the rows of Parquet files, not their numbers",
-            "leave out --rows",
-        ));
-    }
     let job = RowJob::new(request, sources, options, OUT_DIR)?;
     job.check_files(|_, _| Ok(()))?;
     let (mut stats, numbers) = job.find(outputs)?;

@@ -56,7 +56,8 @@ impl<'l> List<'l> {
     /// Reads the next name that is not empty.
     ///
     /// # Errors
-    /// [`Error::Input`] where the list cannot be read, or has a name that is too long for a path.
+    /// [`Error::Input`] where the list cannot be read, or has a name that is too long for a path; [`Error::Usage`] for a
+    /// name with a NUL.
     pub(crate) fn next(&mut self) -> Result<Option<PathBuf>> {
         loop {
             let mut name = Vec::new();
@@ -71,6 +72,16 @@ impl<'l> List<'l> {
             self.count += 1;
             if name.last() == Some(&self.terminator) {
                 name.pop();
+            }
+            if name.contains(&0) {
+                let what = format!(
+                    "{}: name {} has a NUL in it",
+                    self.path.display(),
+                    self.count
+                );
+                let advice =
+                    "give a name on each line, or --null for names that end in NUL (find -print0)";
+                return Err(Error::usage(what, advice));
             }
             if name.len() > LONGEST_NAME {
                 return Err(self.too_long(&name));

@@ -597,6 +597,10 @@ fn b23_an_output_with_the_name_of_a_parquet_file_gets_whole_rows() {
             "leave out --which",
         ),
         (
+            "diff -k page.url --rows crawl.parquet list",
+            "leave out --rows",
+        ),
+        (
             "intersect -k page.url --keys-only crawl.parquet list",
             "leave out --which",
         ),

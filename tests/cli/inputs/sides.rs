@@ -320,6 +320,7 @@ fn b20_what_cannot_be_a_part_of_a_side_is_refused() {
     sandbox.write("list", "a\nmissing\n");
     sandbox.write("of-directories", "empty\n");
     sandbox.write("none", "\n\n");
+    sandbox.write("of-find", "a\0b\0");
     for (arguments, code, parts) in [
         ("union --side empty", 2, ["empty: ", "has no files"]),
         ("union --side a hidden", 2, ["hidden: ", "has no files"]),
@@ -355,6 +356,11 @@ fn b20_what_cannot_be_a_part_of_a_side_is_refused() {
             ["empty: ", "not a regular file"],
         ),
         ("union --files-from none", 2, ["none: ", "names no file"]),
+        (
+            "union --files-from of-find",
+            2,
+            ["of-find: name 1 has a NUL in it", "--null"],
+        ),
         (
             "union --files-from - -",
             2,

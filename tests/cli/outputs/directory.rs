@@ -232,6 +232,32 @@ fn f12_plain_files_that_are_read_once_more_keep_their_own_lines() {
 }
 
 #[test]
+fn f12_names_are_those_of_the_first_side_where_every_side_must_have_a_line() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.input("x/one")).unwrap();
+    fs::create_dir_all(sandbox.input("x/two")).unwrap();
+    sandbox.write("x/one/1", "a\nb\n");
+    sandbox.write("x/two/2", "b\nc\n");
+    let kinds = [
+        "",
+        "--at-least 2",
+        "--exactly 2",
+        "--only 11",
+        "--at-least 2 --at-most 2",
+    ];
+    for (number, kind) in kinds.iter().enumerate() {
+        let directory = sandbox.output(&number.to_string());
+        sandbox
+            .run(&format!(
+                "intersect {kind} --side x/one --side x/two --out-dir ../out/{number}"
+            ))
+            .succeeds();
+        assert_eq!(fs::read(directory.join("1")).unwrap(), b"b\n", "{kind}");
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "{kind}");
+    }
+}
+
+#[test]
 fn f12_every_file_has_the_header_and_dropped_records_go_elsewhere() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.input("s")).unwrap();
