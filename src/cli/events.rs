@@ -24,13 +24,19 @@ pub(super) fn are_wanted() -> bool {
     ARE_WANTED.load(Ordering::Acquire)
 }
 
-/// One line.
+/// One line; `S` are statistics.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
-pub(super) enum Event<'a> {
+pub(super) enum Event<'a, S: Serialize = ()> {
     Progress(Progress<'a>),
-    Message { text: &'a str },
+    Message {
+        text: &'a str,
+    },
     Error(Failure<'a>),
+    /// Those of `--stats -`.
+    Stats {
+        stats: &'a S,
+    },
 }
 
 /// The state of the phase that is going on. A member is null as long as it is not known.

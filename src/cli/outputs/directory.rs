@@ -56,7 +56,7 @@ impl DirectoryClaim {
 
     /// Returns true if `path` is that of the directory, or below it.
     pub(super) fn contains(&self, path: &Path) -> bool {
-        self.consumer.is_none() && absolute(path).starts_with(absolute(&self.path))
+        self.consumer.is_none() && resolved(path).starts_with(resolved(&self.path))
     }
 
     /// Returns the files that get a file there.
@@ -76,7 +76,7 @@ impl DirectoryClaim {
     /// below one that is read: the next run would read it, too.
     pub(super) fn open(self, interrupt: &Interrupt) -> Result<OutputDirectory> {
         let is_around = |given: &&PathBuf| {
-            let is_below = absolute(&self.path).starts_with(absolute(given));
+            let is_below = resolved(&self.path).starts_with(resolved(given));
             self.consumer.is_none() && given.is_dir() && is_below
         };
         if let Some(given) = self.given.iter().find(is_around) {
@@ -113,6 +113,12 @@ impl DirectoryClaim {
     }
 }
 
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+/// Returns a path without links, as far as it is there.
+fn resolved(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let real = path.ancestors().find_map(|above| {
+        let rest = path.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(rest))
+    });
+    real.unwrap_or(path)
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use outset::{CompressorPlan, Consumer, Error, Interrupt, OutputFile, OutputWriter, Result};
 
+use crate::cli::events::{self, Event};
 use crate::cli::streams::check_stderr;
 
 /// Standard output, a command, or a file that is put in place at the end.
@@ -128,7 +129,12 @@ impl StatsFile {
         };
         // Piece by piece: there may be many files in them.
         let write = |writer: &mut dyn Write| {
-            serde_json::to_writer_pretty(&mut *writer, report)?;
+            match self {
+                Self::Stderr if events::are_wanted() => {
+                    serde_json::to_writer(&mut *writer, &Event::Stats { stats: report })?;
+                }
+                _ => serde_json::to_writer_pretty(&mut *writer, report)?,
+            }
             writeln!(writer)?;
             writer.flush()
         };

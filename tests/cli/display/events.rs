@@ -92,10 +92,10 @@ fn an_error_is_an_object_with_its_kind_and_what_would_do() {
 #[test]
 fn quiet_keeps_progress_and_errors() {
     let sandbox = Sandbox::with(&lines(0..10), &lines(0..10));
-    let outcome = sandbox.run("intersect a b --progress json -q");
+    let outcome = sandbox.run("intersect a b --progress json -q --stats -");
     outcome.succeeds();
-    assert!(
-        of_kind(&events(&outcome), "message").is_empty(),
-        "{outcome}"
-    );
+    let events = events(&outcome);
+    let stats = of_kind(&events, "stats");
+    assert_eq!(stats[0]["stats"]["output"]["lines"], 10, "{outcome}");
+    assert!(of_kind(&events, "message").is_empty(), "{outcome}");
 }

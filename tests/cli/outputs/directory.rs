@@ -357,12 +357,18 @@ fn f12_a_directory_that_cannot_take_the_result_is_refused_before_the_run() {
     fs::write(sandbox.output("full/x"), "x").unwrap();
     fs::write(sandbox.output("file"), "x").unwrap();
     fs::create_dir(sandbox.output("empty")).unwrap();
+    std::os::unix::fs::symlink("../in", sandbox.output("link")).unwrap();
     for (arguments, status, said) in [
         ("union a b --out-dir ../out/full", 2, "full: is not empty"),
         (
             "union --side ../in --out-dir ../in/new",
             2,
             "../in/new: is in ../in, which is read",
+        ),
+        (
+            "union --side ../in --out-dir ../out/link/new",
+            2,
+            "link/new: is in ../in, which is read",
         ),
         (
             "union a b --out-dir ../out/file",
