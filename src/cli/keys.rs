@@ -220,8 +220,8 @@ pub(crate) struct RecordArguments {
 
     /// Write row numbers instead of keys: of the rows of the first file (Parquet) whose key is in the result
     ///
-    /// The first row is number 0. With --order input, the numbers ascend. Only for diff, and for intersect without
-    /// --at-least, --at-most, --exactly and --only.
+    /// The first row is number 0. With --order input, the numbers ascend. Only for diff, for union of one file, and for
+    /// intersect without --at-least, --at-most, --exactly and --only.
     #[arg(long, requires = "fields", conflicts_with = "keys_only")]
     rows: bool,
 }

@@ -233,7 +233,8 @@ fn ones(words: &[u64]) -> u64 {
 /// Estimates the number of different keys that have set the share `fill` (0..1) of m `cells` with k `hashes` each:
 /// `-(m/k) ln(1 - fill)`. Infinite where all are set.
 fn keys_of(fill: f64, cells: u64, hashes: u32) -> f64 {
-    -(1.0 - fill).ln() * cells as f64 / f64::from(hashes)
+    // Nothing is 0, not -0.
+    0.0 - (1.0 - fill).ln() * cells as f64 / f64::from(hashes)
 }
 
 /// Estimates how many distinct keys were taken for keys already in the filter when they came. These keys have set the

@@ -26,6 +26,8 @@ pub(super) struct Access {
     pub(super) decodes: bool,
     /// True if it can be read only once, under whatever name: a pipe, a FIFO, a socket, a terminal.
     pub(super) is_read_once: bool,
+    /// True if the name tells the kind of the bytes: what a command makes of a file may be of another kind.
+    pub(super) has_name_of_kind: bool,
     /// The writer of the stream that confirms its end, if there is one.
     pub(super) writer: Option<Arc<dyn Writer>>,
     /// The number of bytes that were passed over at the end of the stream.
@@ -61,6 +63,7 @@ impl Access {
 
     fn new(bytes: Bytes, decodes: bool) -> Self {
         Self {
+            has_name_of_kind: !matches!(bytes, Bytes::Commands(_)),
             bytes,
             decodes,
             is_read_once: false,

@@ -3,6 +3,8 @@
 //! *Owns:* what is looked at, and that the first of each kind is reported. *Invariants:* nothing is reported unless
 //! somebody watches ([`Input::watch_fronts`]). *Cost:* see [`beginning`](super::beginning).
 
+use std::path::Path;
+
 use crate::input::Input;
 use crate::input::beginning::{Beginning, FRONT_BYTES, are_mixed};
 use crate::input::keying::Keying;
@@ -67,7 +69,11 @@ impl Input {
         }
         let beginning = Beginning {
             bytes: rest,
-            name: self.part_name(part),
+            name: if self.access.has_name_of_kind {
+                self.part_name(part)
+            } else {
+                Path::new("")
+            },
             terminator: format.terminator,
             decodes: self.decodes(),
             is_stored: file_format.is_some_and(|file| file.decoding().is_none()),

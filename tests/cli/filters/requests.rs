@@ -53,6 +53,9 @@ fn an_empty_filter_has_nothing_and_must_be_told_for_how_many() {
         let outcome = sandbox.run("filter query ../out/f a");
         assert_eq!(outcome.succeeds_silently().stdout, b"", "{kind}");
         assert_eq!(info(&sandbox, "f")["keys"], 0, "{kind}");
+        let told = sandbox.run("filter info ../out/f");
+        let told = String::from_utf8(told.succeeds().stdout.clone()).unwrap();
+        assert!(!told.contains("-0"), "{kind}: {told}");
     }
 }
 

@@ -36,6 +36,26 @@ fn sorted(text: &[u8]) -> Vec<&[u8]> {
 }
 
 #[test]
+fn b27_the_name_of_a_file_says_nothing_of_what_a_command_makes_of_it() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.zst", "a\n");
+    sandbox.write("b.zst", "b\n");
+    for strategy in ["auto", "partition", "sieve"] {
+        let arguments = format!("diff a.zst b.zst --strategy {strategy}");
+        let outcome = run_via(&sandbox, &arguments, "cat");
+        assert!(
+            !outcome.succeeds().stderr.contains("as its name says"),
+            "{outcome}"
+        );
+        let outcome = sandbox.run(&arguments);
+        assert!(
+            outcome.succeeds().stderr.contains("as its name says"),
+            "{outcome}"
+        );
+    }
+}
+
+#[test]
 fn b27_what_commands_write_is_what_files_hold() {
     let (a, b) = (lines(0..9000), lines(4000..15_000));
     let sandbox = Sandbox::with(&a, &b);
