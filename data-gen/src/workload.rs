@@ -1,7 +1,7 @@
 //! The named workloads.
 //!
 //! *Owns:* the names, and a sentence each on what they attack. *Invariant:* a workload is nothing but options
-//! ([`presets`](crate::presets)); every one of them can be changed.
+//! ([`Options::of`](crate::Options::of)); every one of them can be changed.
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};

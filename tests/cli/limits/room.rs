@@ -159,7 +159,10 @@ fn e7_temporary_files_never_go_where_a_pipe_or_a_device_has_its_name() {
             has_spilled && !outcome.stderr.contains("/dev: "),
             "{outcome}"
         );
-        let lines = outcome.stdout.iter().filter(|&&byte| byte == b'\n').count();
+        let lines = outcome
+            .stdout
+            .split_inclusive(|&byte| byte == b'\n')
+            .count();
         let expected = if output == "/dev/null" {
             0
         } else {
