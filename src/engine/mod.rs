@@ -81,6 +81,9 @@ pub fn select(
         Some(filter) => filter.stored().rules().hasher,
         None => LineHasher::new(options.hash_key)?,
     };
+    // Its keys, and those of one that is saved, may have been in records of another syntax.
+    let has_filter = stored.is_some() || options.save_filter.is_some();
+    let hasher = hasher.with_quotes(options.key_quotes().filter(|_| has_filter));
     let selection = selection.with_label_form(options.label_form());
     let opened = open(inputs, selection, options)?;
     let saving = open_target(options, &opened)?;

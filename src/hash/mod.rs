@@ -7,6 +7,7 @@
 //! *Invariants.*
 //! - Equal bytes give equal hashes within a run. Unequal bytes may collide: a hash decides where to
 //!   look, never what is equal.
+//! - Where a stored filter takes part, a key that is written between quotes has the hash of its text.
 //! - No two consumers share bits. Each takes its value from the hash multiplied by an odd constant
 //!   of its own (`Purpose`); reusing one word for two decisions is how joins get one bucket whose
 //!   table is all collisions (`PostgreSQL`, "Rotate instead of shifting hash join batch number").
@@ -52,7 +53,6 @@ mod kernel;
 #[cfg(target_arch = "x86_64")]
 mod state;
 
-use std::borrow::Cow;
 use std::str::FromStr;
 
 use highway::{HighwayHash, Key};
@@ -214,10 +214,17 @@ impl LineHasher {
         Self { quotes, ..self }
     }
 
-    /// Returns what is hashed of a line.
-    fn hashed<'l>(&self, line: &'l [u8]) -> Cow<'l, [u8]> {
-        let text = self.quotes.and_then(|quotes| quotes.text(line));
-        text.unwrap_or(Cow::Borrowed(line))
+    /// Takes in what is hashed of a line.
+    fn taking(&self, line: &[u8]) -> HighwayHasher {
+        if let Some(quotes) = self.quotes {
+            let mut hasher = HighwayHasher::new(Key(self.key));
+            if quotes.text(line, |piece| hasher.append(piece)) {
+                return hasher;
+            }
+        }
+        let mut hasher = HighwayHasher::new(Key(self.key));
+        hasher.append(line);
+        hasher
     }
 
     /// Hashes one line: the result is the same as that of [`LineHasher::hash_batch`], but comes more slowly.
@@ -225,7 +232,7 @@ impl LineHasher {
         if self.constant {
             return 0;
         }
-        HighwayHasher::new(Key(self.key)).hash64(&self.hashed(line))
+        self.taking(line).finalize64()
     }
 
     /// Returns the key: the file of a filter stores it.
@@ -236,7 +243,7 @@ impl LineHasher {
     /// Returns a digest of 128 bits of one line: `HighwayHash` with its 128-bit finish, low word first. Its words are
     /// not those of [`LineHasher::hash`].
     pub(crate) fn digest(&self, line: &[u8]) -> [u64; 2] {
-        HighwayHasher::new(Key(self.key)).hash128(&self.hashed(line))
+        self.taking(line).finalize128()
     }
 
     /// Hashes `lines[i]` into `hashes[i]`; the fast form for a batch. `hashes` is overwritten and keeps its
@@ -254,12 +261,12 @@ impl LineHasher {
         }
         let start = hashes.len();
         self.kernel.hash(self.key, lines, hashes);
-        if self.quotes.is_some() {
-            let quoted = |(line, _): &(&&[u8], &mut u64)| line.first() == Some(&b'"');
-            let hashed = lines.iter().zip(&mut hashes[start..]);
-            for (line, hash) in hashed.filter(quoted) {
-                *hash = self.hash(line);
-            }
+        if self.quotes.is_none() {
+            return;
+        }
+        let hashed = lines.iter().zip(&mut hashes[start..]);
+        for (line, hash) in hashed.filter(|(line, _)| line.first() == Some(&b'"')) {
+            *hash = self.hash(line);
         }
     }
 

@@ -1,49 +1,67 @@
 //! The text of a key that is written between quotes.
 //!
-//! *Owns:* what is hashed of such a key. A key that cannot stand in a line as it is (a field of CSV with a comma, a text of
-//! JSON with a line end) is compared and written between quotes, as its syntax wants it. Its hash is that of its text:
-//! so a stored filter finds a key in whatever syntax it was inserted and is asked about.
+//! *Owns:* what is hashed of such a key where a stored filter is built or asked. A key that cannot stand in a line as it
+//! is (a field of CSV with a comma, a text of JSON with a line end) is compared and written between quotes, as its syntax
+//! wants it. Its text is the same in any syntax, so a filter finds it whatever it was inserted from.
 //!
 //! *Invariants:* a key has quotes only where it cannot stand without. So no two keys of one syntax have the same text.
 //!
-//! *Cost:* a look at the first byte of each key; a copy of one with quotes.
-
-use std::borrow::Cow;
+//! *Cost:* a search in a key that has quotes; no memory, however long it is.
 
 /// The way in which keys are written that cannot stand as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quotes {
     /// Between quotes, and with two for each that is in the text.
     Csv,
-    /// As a JSON string.
+    /// As a JSON string, which has escapes only where it must.
     Json,
 }
 
 impl Quotes {
-    /// Returns the text of a key between quotes; `None` of any other, and of what is none of these keys.
-    pub(crate) fn text(self, key: &[u8]) -> Option<Cow<'_, [u8]>> {
-        let quoted = key.strip_prefix(b"\"")?;
-        match self {
-            Self::Csv => {
-                let content = quoted.strip_suffix(b"\"")?;
-                if memchr::memchr(b'"', content).is_none() {
-                    return Some(Cow::Borrowed(content));
-                }
-                let mut text = Vec::with_capacity(content.len());
-                let mut bytes = content.iter();
-                while let Some(&byte) = bytes.next() {
-                    text.push(byte);
-                    if byte == b'"' && bytes.next() != Some(&b'"') {
-                        return None;
-                    }
-                }
-                Some(Cow::Owned(text))
-            }
-            Self::Json => {
-                let text: String = serde_json::from_slice(key).ok()?;
-                Some(Cow::Owned(text.into_bytes()))
-            }
+    /// Hands the text of a key that is written between quotes to `each`, piece by piece. Returns false for what is no such
+    /// key; `each` may have got a part of it then.
+    pub(crate) fn text(self, key: &[u8], mut each: impl FnMut(&[u8])) -> bool {
+        let quoted = key.strip_prefix(b"\"");
+        let Some(mut rest) = quoted.and_then(|key| key.strip_suffix(b"\"")) else {
+            return false;
+        };
+        let mark = match self {
+            Self::Csv => b'"',
+            Self::Json => b'\\',
+        };
+        while let Some(at) = memchr::memchr(mark, rest) {
+            let (before, behind) = (&rest[..at], &rest[at + 1..]);
+            let Some((byte, taken)) = self.escaped(behind) else {
+                return false;
+            };
+            each(before);
+            each(&[byte]);
+            rest = &behind[taken..];
         }
+        each(rest);
+        true
+    }
+
+    /// Returns the byte that an escape stands for, of which `rest` comes behind its first byte, and how many bytes of
+    /// `rest` belong to it; `None` for what no key has.
+    fn escaped(self, rest: &[u8]) -> Option<(u8, usize)> {
+        let &first = rest.first()?;
+        let byte = match (self, first) {
+            (_, b'"') | (Self::Json, b'\\') => first,
+            (Self::Json, b'b') => b'\x08',
+            (Self::Json, b'f') => b'\x0c',
+            (Self::Json, b'n') => b'\n',
+            (Self::Json, b'r') => b'\r',
+            (Self::Json, b't') => b'\t',
+            // Other control characters.
+            (Self::Json, b'u') => {
+                let digits = std::str::from_utf8(rest.get(1..5)?).ok()?;
+                let code = u32::from_str_radix(digits, 16).ok()?;
+                return Some((u8::try_from(code).ok().filter(u8::is_ascii)?, 5));
+            }
+            _ => return None,
+        };
+        Some((byte, 1))
     }
 }
 
@@ -56,19 +74,34 @@ mod tests {
         for (quotes, key, text) in [
             (Quotes::Csv, r"a,b", None),
             (Quotes::Csv, r#""a,b""#, Some("a,b")),
+            (Quotes::Csv, r#""""#, Some("")),
             (Quotes::Csv, r#""""""#, Some("\"")),
             (Quotes::Csv, r#""""a"" b""#, Some("\"a\" b")),
-            (Quotes::Csv, "\"a\nb\"", Some("a\nb")),
+            (Quotes::Csv, "\"a\nb\\\"", Some("a\nb\\")),
             (Quotes::Csv, r#""a" b""#, None),
             (Quotes::Csv, r#"""#, None),
             (Quotes::Csv, "", None),
-            (Quotes::Json, r#""a\nb""#, Some("a\nb")),
             (Quotes::Json, r#""\"a""#, Some("\"a")),
             (Quotes::Json, r#""a" b"#, None),
+            (Quotes::Json, r#""a\""#, None),
+            (Quotes::Json, r#""\u00e9""#, None),
             (Quotes::Json, "[1]", None),
         ] {
-            let found = quotes.text(key.as_bytes());
-            assert_eq!(found.as_deref(), text.map(str::as_bytes), "{key}");
+            let mut found = Vec::new();
+            let is_quoted = quotes.text(key.as_bytes(), |piece| found.extend_from_slice(piece));
+            let found = is_quoted.then_some(&found[..]);
+            assert_eq!(found, text.map(str::as_bytes), "{key}");
+        }
+    }
+
+    #[test]
+    fn i17_the_text_of_a_json_string_is_what_was_written() {
+        let controls: String = (0..0x80_u8).map(char::from).collect();
+        for text in ["", "\n", "a\u{e9}\n\"\\/", &controls] {
+            let key = serde_json::Value::from(text).to_string();
+            let mut found = Vec::new();
+            assert!(Quotes::Json.text(key.as_bytes(), |piece| found.extend_from_slice(piece)));
+            assert_eq!(found, text.as_bytes(), "{key}");
         }
     }
 }

@@ -98,7 +98,7 @@ impl<'o> Run<'o> {
                 layout.decoding.bytes,
                 layout.memory_bytes - layout.decoding.bytes,
             ),
-            hasher: hasher.with_quotes(options.key_quotes()),
+            hasher,
             kept: None,
             line_numbers: None,
             workers: Workers::new(layout.scan.workers),

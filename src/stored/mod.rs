@@ -133,7 +133,9 @@ fn with_run<R>(
     let layout = scan_layout(&job, consumer, beside_bytes)?;
     // Nothing is spilled: the space is never made.
     let space = TempSpace::new(&[], Quota::new(0), &Interrupt::new());
-    let result = work(&Run::new(options, layout, rules.hasher, &space))?;
+    // Whatever the keys were inserted from.
+    let hasher = rules.hasher.with_quotes(options.key_quotes());
+    let result = work(&Run::new(options, layout, hasher, &space))?;
     tell_findings(inputs, options);
     Ok(result)
 }

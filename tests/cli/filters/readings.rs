@@ -416,6 +416,16 @@ fn i17_a_key_with_quotes_commas_or_line_ends_is_found_whatever_it_was_inserted_f
             }
         }
     }
+    // A filter that a run leaves behind.
+    for saved in &readings[1..] {
+        let file = saved.rsplit(' ').next().unwrap();
+        let command = format!(
+            "intersect -q --keys-only --strategy bloom --save-filter ../out/f {saved} {file}"
+        );
+        sandbox.run(&command).succeeds();
+        let found = printed(&sandbox, "filter query --invert ../out/f lines");
+        assert_eq!(found, "", "{command}");
+    }
     // What only lines between quotes in a file have.
     sandbox.write("two.csv", "k\n\"one\ntwo\"\n");
     sandbox.write("two.jsonl", "{\"k\":\"one\\ntwo\"}\n");
