@@ -67,6 +67,9 @@ impl FilterHeader {
         }
         let number = |at: usize| u64_at(page, at);
         let version = u32_at(page, 8);
+        if version == 0 {
+            return Err(damaged("its header is cut".into()));
+        }
         if version != VERSION {
             let what = format!(
                 "is a filter file of version {version}; this outset reads version {VERSION}"

@@ -27,6 +27,7 @@ fn i1_what_is_no_filter_file_is_refused() {
     refuses_bytes(&sandbox, b"\x93", "is not a filter file");
     refuses_bytes(&sandbox, b"https://example.org/\n", "is not a filter file");
     refuses_bytes(&sandbox, &[0; 3 * PAGE], "is not a filter file");
+    refuses_bytes(&sandbox, b"\x93OSF\r\n\x1a\n", "its header is cut");
     let mut numbers = Numbers(1);
     for _ in 0..300 {
         let length = numbers.below(4 * PAGE);
