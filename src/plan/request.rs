@@ -5,6 +5,7 @@
 //! fits the limit is decided by the design.
 
 use crate::error::{Error, Result};
+use crate::output::compressors_bytes;
 use crate::plan::LEAST_MEMORY_BYTES;
 use crate::plan::Strategy;
 use crate::plan::decoding::DecodingPlan;
@@ -13,8 +14,8 @@ use crate::plan::shares::LEAST_USABLE_BYTES;
 use crate::selection::{Approximate, Rule};
 use crate::size::{display_apart, display_at_least, display_bytes, round_mebibytes};
 
-/// A refusal names the decoders where they take more than these bytes, 256 KiB.
-const MUCH_TO_DECODE: u64 = 256 << 10;
+/// A refusal names decoders or compressors where they take more than these bytes, 256 KiB.
+const MUCH: u64 = 256 << 10;
 
 /// The difference between runs in what a process needs besides buffers, in bytes: 512 KiB, because the system maps code
 /// in pieces of many sizes. An advised limit has room for that.
@@ -31,11 +32,18 @@ pub(super) fn check_floor(job: &Job) -> Result<()> {
     }
     let least = least_for_any_plan(job);
     let (given, _) = display_apart(job.memory_bytes, least);
-    let what = match DecodingPlan::of(job).bytes {
+    let decoding = DecodingPlan::of(job).bytes;
+    let compressing = compressors_bytes(&job.compressions, job.threads, job.memory_bytes);
+    let (what, bytes) = if compressing > decoding {
+        ("compressing the result", compressing)
+    } else {
+        ("decoding", decoding)
+    };
+    let what = match bytes {
         // Less than the process itself takes.
-        0..=MUCH_TO_DECODE => format!("{given} is too low for any run"),
+        0..=MUCH => format!("{given} is too low for any run"),
         bytes => format!(
-            "{given} is too low, because decoding takes {}",
+            "{given} is too low, because {what} takes {}",
             display_bytes(bytes)
         ),
     };

@@ -28,6 +28,10 @@ fn c1_less_memory_than_any_run_needs_is_refused_with_the_least_that_does() {
             .run(&format!("{words} a b --memory 16M"))
             .succeeds_silently();
     }
+    // It is named what takes so much.
+    sandbox
+        .run("union a b --memory 16M -o ../out/r.xz")
+        .fails(6, &["MiB is too low, because compressing the result takes"]);
 }
 
 #[test]
