@@ -73,7 +73,7 @@ impl<'l> List<'l> {
             if name.last() == Some(&self.terminator) {
                 name.pop();
             }
-            if name.contains(&0) {
+            if name.first() != Some(&0) && name.contains(&0) {
                 let what = format!(
                     "{}: name {} has a NUL in it",
                     self.path.display(),
