@@ -204,8 +204,8 @@ pub(crate) struct TempArguments {
     /// Directory for temporary files; repeat the option to use several directories
     ///
     /// Directories with more free space get more files. If the directory of a file fills up, the file continues in
-    /// another one. Default: $TMPDIR, else the directory of the output (for standard output, a pipe or a device, the current
-    /// directory).
+    /// another one. Default: $TMPDIR, else the directory of the output (for standard output, a pipe or a device, the
+    /// current directory).
     #[arg(short = 'T', long, value_name = "DIR")]
     temp_dir: Vec<PathBuf>,
 

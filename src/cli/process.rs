@@ -44,7 +44,8 @@ pub(super) fn give_back_memory() {
 /// and the list of relocations, which was read once. Half of the code, some 3 MiB, is for parsing arguments and for
 /// printing help; what the command needs comes again from the page cache, in pieces of [`PIECE_BYTES`].
 ///
-/// Without the pieces nearly all code comes again: Linux maps whatever lies in one piece of the page cache at once, since
+/// Without the pieces nearly all code comes again: Linux maps whatever lies in one piece of the page cache at once,
+/// since
 /// 6.18, and a program that was copied lies there in pieces of megabytes.
 fn give_back_code() {
     if !HAS_PROC {
@@ -72,8 +73,8 @@ fn give_back_code() {
             .split_once('-')
             .and_then(|(start, end)| bound(start).zip(bound(end)));
         if let Some((start, end)) = bounds {
-            // Every other piece is one that a core dump leaves out. So each is a mapping of its own, and the system maps
-            // no more than one at once.
+            // Every other piece is one that a core dump leaves out. So each is a mapping of its own, and the system
+            // maps no more than one at once.
             for piece in (start..end).step_by(2 * PIECE_BYTES) {
                 advise(piece..end.min(piece + PIECE_BYTES), libc::MADV_DONTDUMP);
             }

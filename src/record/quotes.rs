@@ -1,8 +1,8 @@
 //! The text of a key that is written between quotes.
 //!
-//! *Owns:* what is hashed of such a key where a stored filter is built or asked. A key that cannot stand in a line as it
-//! is (a field of CSV with a comma, a text of JSON with a line end) is compared and written between quotes, as its syntax
-//! wants it. Its text is the same in any syntax, so a filter finds it whatever it was inserted from.
+//! *Owns:* what is hashed of such a key where a stored filter is built or asked. A key that cannot stand in a line as
+//! it is (a field of CSV with a comma, a text of JSON with a line end) is compared and written between quotes, as its
+//! syntax wants it. Its text is the same in any syntax, so a filter finds it whatever it was inserted from.
 //!
 //! *Invariants:* a key has quotes only where it cannot stand without. So no two keys of one syntax have the same text.
 //!
@@ -11,15 +11,15 @@
 /// The way in which keys are written that cannot stand as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quotes {
-    /// Between quotes, and with two for each that is in the text.
+    /// Quotes around the text, and two for each that is in it.
     Csv,
-    /// As a JSON string, which has escapes only where it must.
+    /// A JSON string, which has escapes only where it must.
     Json,
 }
 
 impl Quotes {
-    /// Hands the text of a key that is written between quotes to `each`, piece by piece. Returns false for what is no such
-    /// key; `each` may have got a part of it then.
+    /// Hands the text of a key that is written between quotes to `each`, piece by piece. Returns false for what is no
+    /// such key; `each` may have got a part of it then.
     pub(crate) fn text(self, key: &[u8], mut each: impl FnMut(&[u8])) -> bool {
         let quoted = key.strip_prefix(b"\"");
         let Some(mut rest) = quoted.and_then(|key| key.strip_suffix(b"\"")) else {

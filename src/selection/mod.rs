@@ -410,8 +410,8 @@ impl Selection {
         self.in_first || self.counts == SideCounts::ALL
     }
 
-    /// Returns true if, of so many sides, the lines of the first alone are written: of a difference, and where every side
-    /// must have a line.
+    /// Returns true if, of so many sides, the lines of the first alone are written: of a difference, and where every
+    /// side must have a line.
     pub fn writes_first_alone(&self, sides: usize) -> bool {
         self.in_first || self.counts.is_all(sides as u32)
     }

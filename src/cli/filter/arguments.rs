@@ -264,10 +264,10 @@ impl ChangeArguments {
 
 /// Insert lines into a filter.
 ///
-/// The filter must fit in the memory limit. Its file is replaced atomically, as the last step. If the command fails or is
-/// killed before that, the filter is unchanged, and the next run prints the same new lines again. Keep what a run has
-/// printed that was killed: the step may have been done. A counting filter counts every insertion: a line inserted twice
-/// must be removed twice.
+/// The filter must fit in the memory limit. Its file is replaced atomically, as the last step. If the command fails or
+/// is killed before that, the filter is unchanged, and the next run prints the same new lines again. Keep what a run
+/// has printed that was killed: the step may have been done. A counting filter counts every insertion: a line inserted
+/// twice must be removed twice.
 #[derive(Debug, Args)]
 pub(crate) struct InsertArguments {
     /// Print each new line once, as soon as it is read

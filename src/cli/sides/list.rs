@@ -56,8 +56,8 @@ impl<'l> List<'l> {
     /// Reads the next name that is not empty.
     ///
     /// # Errors
-    /// [`Error::Input`] where the list cannot be read, or has a name that is too long for a path; [`Error::Usage`] for a
-    /// name with a NUL.
+    /// [`Error::Input`] where the list cannot be read, or has a name that is too long for a path; [`Error::Usage`] for
+    /// a name with a NUL.
     pub(crate) fn next(&mut self) -> Result<Option<PathBuf>> {
         loop {
             let mut name = Vec::new();
