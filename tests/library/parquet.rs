@@ -265,7 +265,7 @@ fn b23_a_key_with_a_line_end_is_refused_or_left_out_or_quoted() {
     let (found, _) = run(&options).unwrap();
     assert_eq!(
         found,
-        [b"\"b\nc\"".to_vec(), b"a".to_vec(), b"d\r".to_vec()].into()
+        [b"\"b\nc\"".to_vec(), b"a".to_vec(), b"\"d\r\"".to_vec()].into()
     );
 }
 

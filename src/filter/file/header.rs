@@ -67,7 +67,7 @@ impl FilterHeader {
         }
         let number = |at: usize| u64_at(page, at);
         let version = u32_at(page, 8);
-        if version == 0 {
+        if page[8..].iter().all(|&byte| byte == 0) {
             return Err(damaged("its header is cut".into()));
         }
         if version != VERSION {
