@@ -51,7 +51,7 @@ def test_records_with_a_header_have_their_columns(write):
     nothing = difference(new, new, on="url")
     assert nothing.to_arrow().schema.names == ["id", "url"] and nothing.header == "id,url" and len(nothing) == 0
     keys = difference(new, old, on="url", keys_only=True, order="sorted")
-    assert keys.header == "url" and list(keys) == ["", '"a,""b"']
+    assert keys.header == "url" and list(keys) == ['""', '"a,""b"']
     counted = unique(old, on="url", count=True).to_arrow()
     assert counted.column_names[1:] == ["id", "url"]
 
