@@ -105,3 +105,25 @@ fn an_import_that_runs_upwards_is_noticed() {
         .is_empty()
     );
 }
+
+/// One fuzz target compiles the modules of the command line, in a workspace of its own that only the nightly run
+/// builds.
+#[test]
+fn the_fuzz_targets_have_every_crate_of_the_command() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let own = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let fuzz = fs::read_to_string(root.join("tests/fuzz/Cargo.toml")).unwrap();
+    let feature = own.lines().find(|line| line.starts_with("cli = ")).unwrap();
+    let crates: Vec<&str> = feature
+        .split("\"dep:")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    assert!(crates.contains(&"clap"), "{feature}");
+    for name in crates {
+        let is_there = fuzz
+            .lines()
+            .any(|line| line.starts_with(&format!("{name} = ")));
+        assert!(is_there, "{name}: add it to tests/fuzz/Cargo.toml");
+    }
+}
