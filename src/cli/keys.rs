@@ -69,7 +69,7 @@ pub(crate) struct KeyArguments {
 
     /// Skip lines that begin with the character C, also before a header
     ///
-    /// They are in no result; --stats counts them as `passed_over`. With --key, blank lines are skipped even without
+    /// They are in no result; statistics count them as `passed_over`. With --key, blank lines are skipped even without
     /// this option.
     #[arg(long, group = "keyed", value_name = "C", value_parser = parse_character)]
     comment: Option<u8>,

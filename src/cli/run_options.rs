@@ -21,9 +21,8 @@ bloom: use one filter and check nothing further (approximate). intersect may add
 union may miss lines but add none. The other operations have no bloom.";
 const CHOSEN: &str = "\
 auto chooses bloom if bloom's predicted rate is at most P (never for union: give --strategy bloom). With --strategy \
-bloom or --filter, a higher predicted rate is an error. The rate of a stored filter is the one that it was built for \
-or the one computed from its contents, whichever is lower; the rate of an overfull filter is always the computed one. \
-0 means exact only. Default: with auto, exact strategies only; with --strategy bloom or --filter, any rate.";
+bloom, a higher predicted rate is an error. 0 means exact only. Default: with auto, exact strategies only; with \
+--strategy bloom, any rate.";
 
 /// The choice of the strategy, and of an approximate result.
 #[derive(Debug, Args)]
@@ -55,6 +54,9 @@ pub(crate) struct StoredFilterArguments {
     ///
     /// The filter contains its hash key, so --hash-key is not allowed. Give -z, --strip-cr, --ignore-case, --trim and
     /// --squeeze as when the filter was built, and the same number of key fields.
+    ///
+    /// With --max-fpr, a filter with a higher rate is an error. Its rate is the one that it was built for or the one
+    /// computed from its contents, whichever is lower; the rate of an overfull filter is always the computed one.
     #[arg(long, value_name = "FILTER")]
     pub(crate) filter: Option<PathBuf>,
 

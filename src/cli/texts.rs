@@ -115,6 +115,71 @@ mod tests {
         }
     }
 
+    /// Options that a text names of which the command has none: those of another command, which the text names, too.
+    const OF_OTHER_COMMANDS: &[(&str, &[&str])] = &[
+        ("diff", INTERSECTS),
+        ("union", INTERSECTS),
+        ("symdiff", INTERSECTS),
+        // Its table has the rows that `outset intersect --only` writes.
+        ("overlaps", &["only"]),
+        // It plans a run without its outputs.
+        ("plan", &["out-dir"]),
+        ("filter merge", &["like"]),
+        ("finish", &["stats"]),
+        ("filter", &["lines", "max-fpr", "print-new"]),
+        // It tells what commands have in common.
+        ("", &["all", "max-fpr", "memory", "order", "repeats"]),
+    ];
+    const INTERSECTS: &[&str] = &["at-least", "at-most", "exactly", "only"];
+
+    /// Returns the options that a text names.
+    fn named_in(text: &str) -> impl Iterator<Item = &str> {
+        let words = text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '-'));
+        let names = words.filter_map(|word| word.strip_prefix("--"));
+        names.filter(|name| name.starts_with(|first: char| first.is_ascii_lowercase()))
+    }
+
+    /// Adds the options that a text of `command`, or of one below it, names, and that the command lacks.
+    fn add_absent(command: &Command, path: &str, absent: &mut BTreeMap<String, Vec<String>>) {
+        let options = command.get_arguments();
+        let own: Vec<&str> = options
+            .flat_map(|option| option.get_long_and_visible_aliases().unwrap_or_default())
+            .collect();
+        let about = [command.get_long_about(), command.get_after_long_help()];
+        let about = about
+            .into_iter()
+            .chain([command.get_about(), command.get_after_help()]);
+        let texts = command
+            .get_arguments()
+            .flat_map(|option| [option.get_help(), option.get_long_help()]);
+        for text in texts.chain(about).flatten() {
+            for name in named_in(&text.to_string()).filter(|name| !own.contains(name)) {
+                let names = absent.entry(path.to_owned()).or_default();
+                if name != "help" && !names.iter().any(|known| known == name) {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        for below in command.get_subcommands() {
+            add_absent(below, format!("{path} {}", below.get_name()).trim(), absent);
+        }
+    }
+
+    #[test]
+    fn a_text_names_options_that_its_command_has() {
+        let mut absent = BTreeMap::new();
+        add_absent(&Cli::command(), "", &mut absent);
+        for names in absent.values_mut() {
+            names.sort_unstable();
+        }
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let allowed = OF_OTHER_COMMANDS.iter();
+        let allowed: BTreeMap<String, Vec<String>> = allowed
+            .map(|(path, options)| ((*path).to_owned(), names(options)))
+            .collect();
+        assert_eq!(absent, allowed);
+    }
+
     #[test]
     fn an_option_has_the_same_text_in_all_commands() {
         let mut texts = BTreeMap::new();

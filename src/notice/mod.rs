@@ -98,7 +98,7 @@ impl fmt::Display for Notice {
             ),
             Self::KeptCarriageReturns { input } => write!(
                 f,
-                "{}: most lines end in CR LF, and the filter takes the CR for a part of each, so lines without it do not match: use `strip_cr` to ignore the CR",
+                "{}: most lines end in CR LF, and the filter takes the CR for a part of each, so lines without it do not match: if it was built of lines without CR, use `strip_cr`",
                 input.display()
             ),
             Self::EqualFirstLines { input } => write!(

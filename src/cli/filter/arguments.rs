@@ -273,7 +273,7 @@ pub(crate) struct InsertArguments {
     /// Print each new line once, as soon as it is read
     ///
     /// All lines are inserted, with or without this option. A new line that the filter wrongly takes for a known one is
-    /// not printed.
+    /// not printed. With several threads, new lines come in no particular order.
     #[arg(long)]
     pub(crate) print_new: bool,
 
@@ -301,8 +301,8 @@ pub(crate) struct InfoArguments {
 /// Merge filters that were built alike (build --like) into one.
 ///
 /// outset combines bits with OR, adds counters (a counter stops at its maximum), and keeps all digests. The filters
-/// must have the same kind, size, number of hash functions, hash key, line format and form of keys (--ignore-case,
-/// --trim, --squeeze, number of key fields). Fingerprint filters may differ in size.
+/// must have the same kind, size, number of hash functions, hash key, line format and form of keys (with or without
+/// case and blanks, number of key fields). Fingerprint filters may differ in size.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArguments {
     /// Filter files

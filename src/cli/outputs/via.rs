@@ -28,9 +28,6 @@ pub(crate) struct OutViaArguments {
     /// the error has COMMAND's last words. If the run fails or is interrupted, outset stops COMMAND before its standard
     /// input ends, so that COMMAND never takes a part of the result for all of it. -v shows what COMMAND prints.
     ///
-    /// With --out-dir DIR, COMMAND runs once for each file, one after the other, and DIR/NAME takes the place of {}. If
-    /// the run fails, what was sent before stays there.
-    ///
     /// -o s3://b/new.gz --out-via 'aws s3 cp - {}'
     #[arg(long, value_name = "COMMAND", value_parser = CommandWords::parse)]
     out_via: Option<CommandWords>,

@@ -49,11 +49,11 @@ pub(crate) struct PlanArguments {
     pub(crate) estimate: bool,
 
     /// Number of lines of each input, such as 5e9,5e9 (instead of files)
-    #[arg(long, value_name = "N,N...", value_delimiter = ',', value_parser = parse_count, conflicts_with_all = SIDES)]
+    #[arg(long, value_name = "N,N...", value_delimiter = ',', value_parser = parse_count, conflicts_with_all = SIDES, conflicts_with_all = ["filter", "save_filter"])]
     pub(crate) lines: Vec<u64>,
 
     /// Mean line length in bytes, including the line end (with --lines)
-    #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..), requires = "lines")]
+    #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..), requires = "lines", conflicts_with_all = SIDES)]
     pub(crate) line_bytes: u64,
 
     /// Size the job for N machines that share the splitting and joining (with --lines)

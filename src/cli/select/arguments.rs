@@ -259,9 +259,9 @@ fn parse_only(text: &str) -> Result<Selection, String> {
 pub(crate) struct WrittenArguments {
     /// Before each line, write one digit per file and a tab: 101 means that files 1 and 3 have the line
     ///
-    /// Takes at most 64 files. A file given twice has two digits. With --csv or --delimiter, the digits are the first
-    /// field of the record (in CSV in quotes, so that no program reads them as a number). The numbers of --count-files
-    /// and --count are the first field as well.
+    /// Takes at most 64 files. A file given twice has two digits. If records have delimiters, the digits are the
+    /// first field (in CSV in quotes, so that no program reads them as a number). The numbers of --count-files and
+    /// --count are the first field as well.
     #[arg(long)]
     which: bool,
 
@@ -275,8 +275,8 @@ pub(crate) struct WrittenArguments {
 
     /// Write only lines that occur N times or more, in all files together
     ///
-    /// `outset union --min-count 2 file` writes the lines that `sort file | uniq -d` writes. With a --key, the records
-    /// with the same key are counted together.
+    /// `outset union --min-count 2 file` writes the lines that `sort file | uniq -d` writes. Records with the same key
+    /// are counted together.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     min_count: Option<u64>,
 
@@ -344,12 +344,14 @@ pub(crate) struct SetArguments {
     /// have headers, each file begins with that of the first. Names are kept below the deepest directory that contains
     /// every FILE and PATH whose lines are written: only those of the first side for diff, and for an intersect of
     /// lines that every side has. A file of which no line is left is there, too, without lines. For a Parquet file
-    /// there is one with its rows that stay; of several sides, only a union takes Parquet files.
+    /// there is one with its rows that stay.
     ///
-    /// DIR must not exist, or be empty. It appears when everything in it is on the disk, or not at all. With --out-via,
-    /// a command takes each file instead, and DIR is only the front of the names. Inputs are
+    /// DIR must not exist, or be empty. It appears when everything in it is on the disk, or not at all. Inputs are
     /// never changed: there is no way to deduplicate in place, because a run that fails half-way would have lost lines.
     /// To replace the inputs, move DIR to their place afterwards.
+    ///
+    /// With --out-via, COMMAND takes the files, one after the other: it runs once for each, and DIR is only the front
+    /// of the names that take the place of {}. If the run fails, what was sent before stays there.
     #[arg(long, value_name = "DIR", help_heading = RESULT, conflicts_with_all = ["output", "count_only", "which", "count_files", "count", "all", "top", "order"])]
     pub(super) out_dir: Option<PathBuf>,
 
