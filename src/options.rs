@@ -162,7 +162,7 @@ impl Options {
     /// Returns the byte that ends the number of a row, which is all that is written of a record; `None` if the answer
     /// consists of something else.
     pub(crate) fn row_number_end(&self) -> Option<u8> {
-        self.keys.as_ref()?.row_number_end(1)
+        self.keys.as_ref()?.row_number_end()
     }
 
     /// Returns the form of keys: whole lines, as they are, where nothing says otherwise.
@@ -211,7 +211,7 @@ impl Options {
             format: self.line_format(),
             keys: self.keys.as_ref(),
             first_number: 1,
-            last_ranked: u32::MAX,
+            last_written: u32::MAX,
             memory_bytes: memory_bytes / 2,
             interrupt: &self.interrupt,
         }

@@ -25,7 +25,7 @@ pub(crate) struct RowBits {
     bits: AtomicWords,
     /// The memory of `files`.
     _memory: Reservation,
-    /// The name of the input, for messages.
+    /// The name of the first input, for messages.
     name: PathBuf,
 }
 
@@ -41,32 +41,35 @@ struct FileRows {
 }
 
 impl RowBits {
-    /// Makes a bit for each row of that one of `inputs` that has ordinals, if its files are Parquet files. `None` if
+    /// Makes a bit for each row of those `inputs` that have ordinals, if all their files are Parquet files. `None` if
     /// these bits take more than `bytes`.
     pub(crate) fn new(inputs: &[Input], bytes: u64) -> Option<Self> {
-        let mut with_ordinals = inputs
-            .iter()
-            .filter(|input| input.first_ordinal().is_some());
-        let (input, None) = (with_ordinals.next()?, with_ordinals.next()) else {
-            return None;
-        };
-        let (start, parts) = (input.first_ordinal()?, input.parts()?);
-        let (count, budget) = (parts.all().len(), MemoryBudget::new(bytes, 0));
+        let with_ordinals = inputs.iter();
+        let with_ordinals = with_ordinals.filter_map(|input| Some((input.first_ordinal()?, input)));
+        let mut with_ordinals: Vec<_> = with_ordinals.collect();
+        with_ordinals.sort_unstable_by_key(|&(start, _)| start);
+        let name = with_ordinals.first()?.1.name().to_owned();
+        let parts = with_ordinals.iter().filter_map(|(_, input)| input.parts());
+        let count: usize = parts.map(|parts| parts.all().len()).sum();
+        let budget = MemoryBudget::new(bytes, 0);
         let memory = budget.reserve(KEPT_LINES, (count * size_of::<FileRows>()) as u64);
         let memory = memory.ok()?;
         let (mut files, mut words) = (Vec::with_capacity(count), 0);
-        for (part, offset) in parts.all().iter().zip(parts.starts()) {
-            let rows = match part.format.table() {
-                Some(table) => table.rows(),
-                None if part.state.size == 0 => 0,
-                None => return None,
-            };
-            files.push(FileRows {
-                start: start + offset,
-                first_word: words,
-                rows,
-            });
-            words = rows.div_ceil(WORD).checked_add(words)?;
+        for (start, input) in with_ordinals {
+            let parts = input.parts()?;
+            for (part, offset) in parts.all().iter().zip(parts.starts()) {
+                let rows = match part.format.table() {
+                    Some(table) => table.rows(),
+                    None if part.state.size == 0 => 0,
+                    None => return None,
+                };
+                files.push(FileRows {
+                    start: start + offset,
+                    first_word: words,
+                    rows,
+                });
+                words = rows.div_ceil(WORD).checked_add(words)?;
+            }
         }
         words.checked_mul(8)?;
         let bits = AtomicWords::new(&budget, KEPT_LINES, words).ok()?;
@@ -74,7 +77,7 @@ impl RowBits {
             files,
             bits,
             _memory: memory,
-            name: input.name().to_owned(),
+            name,
         })
     }
 

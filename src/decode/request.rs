@@ -2,6 +2,8 @@
 //!
 //! *Owns:* [`Opening`]. *Invariants:* it says nothing about any single input.
 
+use std::borrow::Cow;
+
 use crate::interrupt::Interrupt;
 use crate::lines::LineFormat;
 use crate::record::Keys;
@@ -17,12 +19,27 @@ pub(crate) struct Opening<'a> {
     pub(crate) keys: Option<&'a Keys>,
     /// The number of the first input with the caller, 1 for all of them.
     pub(crate) first_number: u32,
-    /// The number of the last input whose records are ranked, if any are: only those that are written have to be.
-    pub(crate) last_ranked: u32,
+    /// The number of the last input whose records may be written: those of others need no rank, and no row number.
+    pub(crate) last_written: u32,
     /// The memory of a decoder that reads a header, in bytes.
     pub(crate) memory_bytes: u64,
     /// Ends the waiting for a header.
     pub(crate) interrupt: &'a Interrupt,
+}
+
+impl<'a> Opening<'a> {
+    /// Returns the keys of the input with `number`: without ranks and row numbers where its records are not written.
+    pub(crate) fn keys_of(&self, number: u32) -> Option<Cow<'a, Keys>> {
+        let keys = self.keys?;
+        if number <= self.last_written || !(keys.row_numbers || keys.ranking.is_some()) {
+            return Some(Cow::Borrowed(keys));
+        }
+        Some(Cow::Owned(Keys {
+            ranking: None,
+            row_numbers: false,
+            ..keys.clone()
+        }))
+    }
 }
 
 #[cfg(test)]
@@ -35,7 +52,7 @@ impl<'a> Opening<'a> {
             format: LineFormat::default(),
             keys: None,
             first_number: 1,
-            last_ranked: u32::MAX,
+            last_written: u32::MAX,
             memory_bytes: 1 << 20,
         }
     }

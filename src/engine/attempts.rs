@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::opening::with_stored;
+use super::requirements::Requirements;
 use crate::answer::{
     Collector, Holding, KEPT_LINES, KeptLines, LineNumbers, RowBits, Sorter, SorterRules,
 };
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::input::Input;
-use crate::input::parts::Parts;
 use crate::options::Options;
 use crate::pass::spool::spool;
 use crate::plan::Strategy;
@@ -66,12 +66,17 @@ impl<'a> Engine<'a> {
             ..with_stored(job, self.filters.stored)
         };
         let mut job = try_set(self.survey(&inputs)?);
-        let mut header = self.header(&inputs, job.sides.len())?;
-        if self.out.is_divided() {
-            self.check_division(&inputs, job.sides.len())?;
-        }
-        self.check_row_numbers(&inputs)?;
-        job.strategy = self.strategy_for_places(&inputs, job.strategy)?;
+        let rule = Rule::new(self.selection, job.sides.len())?;
+        let answer = Requirements {
+            selection: self.selection,
+            rule: &rule,
+            options: self.options,
+            is_divided: self.out.is_divided(),
+        };
+        let mut header = answer.header(&inputs)?;
+        answer.check_division(&inputs)?;
+        answer.check_row_numbers(&inputs)?;
+        job.strategy = answer.strategy_for_places(&inputs, job.strategy)?;
         let mut spool_phases = Vec::new();
         let is_unknown =
             self.filters.stored.is_none() && inputs.iter().all(|input| !input.is_file());
@@ -124,151 +129,6 @@ impl<'a> Engine<'a> {
                     spool_phases.extend(phases.into_iter().filter(|phase| phase.name == "spool"));
                 }
             }
-        }
-    }
-
-    /// Finds the header of the lines of the answer, if the inputs, which are so many sides, have any: that of the
-    /// first input whose records, or keys, may be in it.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] where inputs whose records are written have different fields.
-    fn header(&self, inputs: &[Input], sides: usize) -> Result<Option<Vec<u8>>> {
-        let rule = Rule::new(self.selection, sides)?;
-        let of_records = rule.keeps_records_of(1);
-        let is_source = |number: u32| {
-            if of_records {
-                rule.keeps_records_of(number)
-            } else {
-                // Keys that every input, or the first alone, must have are called as the first calls them.
-                number == 1 || !self.selection.can_repeat()
-            }
-        };
-        let is_written = |input: &&Input| {
-            let mut sides = input.sides().iter();
-            sides.any(|&number| is_source(number) && rule.may_be_of(number))
-        };
-        let inputs = inputs.iter().filter(is_written);
-        let mut with_header = inputs.filter_map(|input| {
-            let keying = input.keying()?;
-            Some((input, keying, keying.header(of_records)?))
-        });
-        let Some((first, keying, header)) = with_header.next() else {
-            return Ok(None);
-        };
-        let other = with_header.find(|(_, other, _)| other.names() != keying.names());
-        if let Some((other, ..)) = other.filter(|_| of_records) {
-            return Err(Error::usage(
-                format!(
-                    "{}: its header differs from that of {}",
-                    other.name().display(),
-                    first.name().display()
-                ),
-                "leave out `of_records`, or give both files the same columns in the same order",
-            ));
-        }
-        Ok(Some(header))
-    }
-
-    /// Checks that an answer that is divided by files has files to be divided by.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] where the answer is not in their order, has labels, or comes from something else.
-    fn check_division(&self, inputs: &[Input], sides: usize) -> Result<()> {
-        let refuse = |what: String, advice| Err(Error::usage(what, advice));
-        let rule = Rule::new(self.selection, sides)?;
-        if !rule.writes_lines_as_they_stand() {
-            return refuse(
-                "`divides_by_file`: the lines of a file are written as they stand there".into(),
-                "choose `Order::Input`, and leave out labels and `with_all`",
-            );
-        }
-        for input in inputs {
-            let mut numbers = input.sides().iter();
-            if !numbers.any(|&number| rule.keeps_ordinals_of(number)) {
-                continue;
-            }
-            let name = input.name().display();
-            let Some(parts) = input.parts() else {
-                return refuse(
-                    format!(
-                        "{name}: is not a file, so that `divides_by_file` has no name for its lines"
-                    ),
-                    "copy it to a file first",
-                );
-            };
-            if parts.has_tables() && !self.options.numbers_rows() {
-                return refuse(
-                    format!("{name}: is Parquet, and cannot be written beside other files"),
-                    "give either Parquet files or others",
-                );
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks that row numbers, where these are the answer, tell rows: they are of one file, or the sink is told which.
-    ///
-    /// # Errors
-    /// [`Error::Usage`].
-    fn check_row_numbers(&self, inputs: &[Input]) -> Result<()> {
-        let most = if self.out.is_divided() { usize::MAX } else { 1 };
-        let first = inputs.iter().find(|input| input.sides().contains(&1));
-        match first {
-            Some(first) if self.options.numbers_rows() && !(1..=most).contains(&first.tables()) => {
-                let name = first.name().display();
-                Err(if self.out.is_divided() {
-                    Error::usage(
-                        format!("{name}: not all of its files are Parquet files"),
-                        "give either Parquet files or others",
-                    )
-                } else {
-                    Error::usage(
-                        format!(
-                            "{name}: the first input must be a single Parquet file for `row_numbers`"
-                        ),
-                        "leave out `row_numbers`, or put a Parquet file first",
-                    )
-                })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Checks that rows whose places are told have numbers, and returns the strategy: `asked`, or one that does not
-    /// copy the outputs of several commands into one file, where their lines have other numbers.
-    ///
-    /// # Errors
-    /// [`Error::Usage`].
-    fn strategy_for_places(
-        &self,
-        inputs: &[Input],
-        asked: Option<Strategy>,
-    ) -> Result<Option<Strategy>> {
-        if !self.selection.tells_places() {
-            return Ok(asked);
-        }
-        let lacks_numbers =
-            |input: &&Input| !(self.options.numbers_rows() && input.sides().contains(&1));
-        let is_table = |input: &&Input| input.parts().is_some_and(Parts::has_tables);
-        if let Some(input) = inputs.iter().filter(is_table).find(lacks_numbers) {
-            return Err(Error::usage(
-                format!(
-                    "{}: `with_duplicate_places` tells the rows of Parquet files by their numbers",
-                    input.name().display()
-                ),
-                "write the rows with `divides_by_file`, or those of one file with `row_numbers`",
-            ));
-        }
-        match inputs.iter().find(|input| input.is_joined()) {
-            Some(input) if asked == Some(Strategy::Sieve) => Err(Error::usage(
-                format!(
-                    "{}: `with_duplicate_places` cannot number the lines of several outputs that sieve would copy",
-                    input.name().display()
-                ),
-                "choose partition, or give each output as a side of its own",
-            )),
-            Some(_) => Ok(asked.or(Some(Strategy::Partition))),
-            None => Ok(asked),
         }
     }
 

@@ -37,18 +37,20 @@
 
 mod attempts;
 mod opening;
+mod requirements;
 
 use std::time::Instant;
 
 use self::attempts::Engine;
 pub(crate) use self::opening::temp_space;
 use self::opening::{open, open_stored, open_target, with_stored};
+use self::requirements::Requirements;
 use crate::answer::Collector;
 use crate::error::Result;
 use crate::estimate::{Estimate, estimate_opened};
 use crate::filter::FilterTarget;
 use crate::hash::LineHasher;
-use crate::input::{Source, labels};
+use crate::input::{Input, Source, labels};
 use crate::options::Options;
 use crate::output::Sink;
 use crate::plan::{self, Distinct, Job, Plan, SetEstimate};
@@ -182,13 +184,28 @@ pub(crate) fn difference_of_results(
     engine.run(called, start)
 }
 
+/// Opens all inputs of a run that is only planned. Its sink is not there yet, so nothing is known of files that it
+/// would be told of.
+fn open_for_plan(inputs: &[Source], selection: Selection, options: &Options) -> Result<Vec<Input>> {
+    let rule = Rule::new(selection, inputs.len())?;
+    let opened = open(inputs, selection, options)?;
+    let answer = Requirements {
+        selection,
+        rule: &rule,
+        options,
+        is_divided: false,
+    };
+    answer.check_row_numbers(&opened)?;
+    Ok(opened)
+}
+
 /// Plans what [`select`] would do with `inputs`, without doing it.
 ///
 /// # Errors
 /// As [`select`], as far as it can be known beforehand.
 pub fn plan_for(inputs: &[Source], selection: Selection, options: &Options) -> Result<Plan> {
     let stored = open_stored(options)?;
-    let opened = open(inputs, selection, options)?;
+    let opened = open_for_plan(inputs, selection, options)?;
     // A set that was asked for is tried, however many lines there are: they may repeat.
     let job = Job {
         set_estimate: SetEstimate::Try,
@@ -210,9 +227,8 @@ pub fn plan_with_estimate(
     options: &Options,
 ) -> Result<(Estimate, Plan)> {
     let stored = open_stored(options)?;
-    let sides = inputs.len();
-    let inputs = open(inputs, selection, options)?;
-    let rule = Rule::new(selection, sides)?;
+    let rule = Rule::new(selection, inputs.len())?;
+    let inputs = open_for_plan(inputs, selection, options)?;
     let mut job = Job {
         selection,
         ..survey_to_compare(&inputs, options)?

@@ -83,8 +83,8 @@ pub(super) fn with_stored(job: Job, stored: Option<&CheckedFilter>) -> Job {
 /// Opens all inputs and checks their number: two or more, or one for a union or with a stored filter.
 ///
 /// # Errors
-/// [`Error::Usage`] for too few, or where rows of others than the first would be numbered, or where a ranking has
-/// nothing to choose; [`Error::Input`] for one that cannot be read.
+/// [`Error::Usage`] for too few, or where a ranking has nothing to choose; [`Error::Input`] for one that cannot be
+/// read.
 pub(super) fn open(
     inputs: &[Source],
     selection: Selection,
@@ -102,42 +102,27 @@ pub(super) fn open(
             advice,
         ));
     }
-    check_rows(inputs.len(), selection, options)?;
+    let rule = Rule::new(selection, inputs.len())?;
+    check_ranking(&rule, selection, options)?;
+    let writes_others = rule.keeps_records_of(2);
     let opening = Opening {
-        last_ranked: last_ranked(inputs.len(), selection, options)?,
+        last_written: if writes_others { u32::MAX } else { 1 },
         ..options.opening()
     };
     Input::open_all(inputs, opening)
 }
 
-/// Checks that an answer of row numbers has rows of the first of `sides` inputs alone.
-fn check_rows(sides: usize, selection: Selection, options: &Options) -> Result<()> {
-    if !options.numbers_rows() {
-        return Ok(());
-    }
-    let rule = Rule::new(selection, sides)?;
-    if rule.keeps_records_of(1) && !(2..=sides as u32).any(|side| rule.keeps_records_of(side)) {
-        return Ok(());
-    }
-    Err(Error::usage(
-        "`row_numbers`: this command also writes records that are not in the first file, and those have no row \
-               number",
-        "use diff, or intersect without `at_least`, `at_most`, `exactly` or `only`",
-    ))
-}
-
-/// Returns the number of the last input whose records are ranked: all are, or those of the first alone if no others are
-/// written.
+/// Checks that records are ranked where, and only where, one is chosen by its rank.
 ///
 /// # Errors
-/// [`Error::Usage`] for a ranking where no record is chosen by its rank, and for none where one is.
-fn last_ranked(sides: usize, selection: Selection, options: &Options) -> Result<u32> {
+/// [`Error::Usage`].
+fn check_ranking(rule: &Rule, selection: Selection, options: &Options) -> Result<()> {
     let refuse = |what: &str, advice| Err(Error::usage(format!("`ranking`: {what}"), advice));
     let keys = options.keys.as_ref();
     let has_ranking = keys.is_some_and(|keys| keys.ranking.is_some());
     let is_ranked = selection.kept == Kept::Ranked;
     if !(is_ranked || has_ranking) {
-        return Ok(0);
+        return Ok(());
     }
     if !has_ranking {
         return refuse(
@@ -148,13 +133,8 @@ fn last_ranked(sides: usize, selection: Selection, options: &Options) -> Result<
     if !is_ranked {
         return refuse("nothing is chosen by this number", "add `keeping_ranked`");
     }
-    let rule = Rule::new(selection, sides)?;
     if rule.picks_first() && selection.records {
-        return Ok(if rule.keeps_records_of(2) {
-            u32::MAX
-        } else {
-            1
-        });
+        return Ok(());
     }
     if selection.records {
         return refuse(

@@ -4,7 +4,6 @@
 //! before any record is read; the header of a file is no record of it. *Cost:* reading headers
 //! ([`front`](crate::input::front)) where there are some, and 24 bytes for each file.
 
-use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -63,7 +62,7 @@ impl Keying {
         number: u32,
         opening: Opening<'_>,
     ) -> Result<Option<Self>> {
-        let Some(keys) = keys_of(number, opening) else {
+        let Some(keys) = opening.keys_of(number) else {
             return Ok(None);
         };
         let keys = &*keys;
@@ -141,7 +140,7 @@ impl Keying {
         opening: Opening<'_>,
         read_front: impl FnOnce(FrontRules) -> Result<Front>,
     ) -> Result<Option<Self>> {
-        let Some(keys) = keys_of(number, opening) else {
+        let Some(keys) = opening.keys_of(number) else {
             return Ok(None);
         };
         let keys = &*keys;
@@ -330,18 +329,6 @@ impl Keying {
         let fronts = vec![0; self.fronts.len()];
         Self { fronts, ..self }
     }
-}
-
-/// Returns the keys of the input with `number`: without a ranking where its records are not ranked.
-fn keys_of(number: u32, opening: Opening<'_>) -> Option<Cow<'_, Keys>> {
-    let keys = opening.keys?;
-    if number <= opening.last_ranked || keys.ranking.is_none() {
-        return Some(Cow::Borrowed(keys));
-    }
-    Some(Cow::Owned(Keys {
-        ranking: None,
-        ..keys.clone()
-    }))
 }
 
 /// The records of an input.

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::batch::ORDINAL_BYTES;
 use crate::memory::buffer::{PAGE, round_up};
+use crate::plan::job::DataSize;
 use crate::plan::layout::Layout;
 use crate::plan::reading_again::{answer_bytes, spilled_bytes};
 use crate::plan::sizes::SizedJob;
@@ -77,19 +78,22 @@ pub(super) fn order(sized: &SizedJob, layout: &Layout, costs: &mut Costs) -> Opt
 
 /// Returns true if the answer is numbers of rows, and memory has room for a bit for each row.
 fn is_of_bits(sized: &SizedJob, layout: &Layout) -> bool {
-    let mut positions = (0..).zip(&sized.order);
-    let first = positions.find(|&(_, &index)| index == sized.job.sides[0]);
-    let rows = first.map_or(0, |(at, _)| sized.read[at].lines);
+    let rows = lines_with_ordinals(sized, &sized.read);
     let bits_bytes = round_up(rows / 8, PAGE) + PAGE;
     sized.is_of_row_numbers() && bits_bytes <= layout.order_bytes
 }
 
 /// Ordinals in `spilled` bytes of lines, if these are of all inputs alike.
 fn ordinal_bytes(sized: &SizedJob, spilled: u64) -> u64 {
-    let keeps = |index: usize| sized.rule().keeps_ordinals_of(index as u32 + 1);
-    let with_ordinals = (sized.order.iter().zip(&sized.kept))
-        .filter(|&(&index, _)| keeps(index))
-        .fold(0u64, |lines, (_, size)| lines.saturating_add(size.lines));
+    let with_ordinals = lines_with_ordinals(sized, &sized.kept);
     let share = with_ordinals as f64 / sized.sizes.total.bytes.max(1) as f64;
     (spilled as f64 * share * ORDINAL_BYTES as f64) as u64
+}
+
+/// Counts the lines that have ordinals, of inputs of these sizes in the order of the work.
+fn lines_with_ordinals(sized: &SizedJob, sizes: &[DataSize]) -> u64 {
+    let keeps = |index: usize| sized.rule().keeps_ordinals_of(index as u32 + 1);
+    (sized.order.iter().zip(sizes))
+        .filter(|&(&index, _)| keeps(index))
+        .fold(0, |lines: u64, (_, size)| lines.saturating_add(size.lines))
 }

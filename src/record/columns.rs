@@ -161,7 +161,7 @@ impl Columns {
         let paths = names.map(json::Path::plain).collect();
         Self {
             paths,
-            row_number_end: keys.row_number_end(number),
+            row_number_end: keys.row_number_end(),
             ..columns
         }
     }

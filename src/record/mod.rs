@@ -123,8 +123,8 @@ pub struct Keys {
     pub bad_records: BadRecords,
     /// The byte that begins a line which is no record, but a comment. Such lines are passed over and counted.
     pub comment: Option<u8>,
-    /// True if the records of the first input are the numbers of its rows, from 0: it is a Parquet file, or several
-    /// where the sink is told which file a line is of.
+    /// True if the records that are written are the numbers of rows, from 0: of a single Parquet file, or of all files
+    /// of all inputs whose records may be written, where the sink is told which file a line is of.
     pub row_numbers: bool,
 }
 
@@ -146,15 +146,15 @@ impl Keys {
         self.has_header || self.headers_of.iter().any(|&(_, has_header)| has_header)
     }
 
-    /// Returns the byte that ends the number of a row, which records of the input with this number, from 1, begin with;
-    /// `None` if they begin with none.
-    pub(crate) fn row_number_end(&self, number: u32) -> Option<u8> {
+    /// Returns the byte that ends the number of a row, which records of Parquet files begin with; `None` if they begin
+    /// with none.
+    pub(crate) fn row_number_end(&self) -> Option<u8> {
         let end = match self.syntax {
             // The number is a field, so that a quote after it opens the next one.
             Syntax::Csv(dialect) => dialect.delimiter,
             Syntax::Whole | Syntax::Delimited(_) | Syntax::JsonLines => b'\t',
         };
-        (self.row_numbers && number == 1).then_some(end)
+        self.row_numbers.then_some(end)
     }
 
     /// Checks what does not depend on what is in the inputs; the last of them has the number `inputs`.

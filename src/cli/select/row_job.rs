@@ -1,9 +1,9 @@
 //! Rows of Parquet files that are found, and then copied.
 //!
 //! *Owns:* [`RowJob`]: what is checked before the search, the search for the numbers of the rows, which are kept on
-//! temporary disk ([`Numbers`]), and the way through the files whose rows are copied. *Invariants:* the rows of a file
-//! that changed since they were found are not copied. *Cost:* that of [`Numbers`], and eight bytes of memory for each
-//! file; where sides become one, their paths once more.
+//! temporary disk ([`Numbers`]), and the way through the files whose rows are copied: those of all sides whose records
+//! may be in the result. *Invariants:* the rows of a file that changed since they were found are not copied. *Cost:*
+//! that of [`Numbers`], and 24 bytes of memory for each file.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use outset::{
-    Advance, Dialect, Error, Field, Files, Interrupt, Keys, Observer, Options, Order, Result,
-    RowCopy, Source, Stats, Syntax, machine,
+    Advance, Dialect, Error, Interrupt, Observer, Options, Order, Result, RowCopy, Source, Stats,
+    Syntax, machine,
 };
 
 use super::copy_phase::{CopyPhase, ExpectingCopy};
@@ -30,12 +30,13 @@ const SIGNATURE: &[u8; 4] = b"PAR1";
 /// Rows of Parquet files that are to be found and copied.
 pub(super) struct RowJob<'a> {
     request: SelectRequest<'a>,
-    /// The sides; of the first one, rows are copied.
-    sources: Vec<Source>,
+    sources: &'a [Source],
+    /// The files whose rows may be copied, in the order of the sides.
+    paths: Vec<&'a Path>,
     options: Options,
     /// The memory limit of the process, in bytes.
     pub(super) memory_bytes: u64,
-    /// The state of each file of the first side before the search.
+    /// The state of each of these files before the search.
     before: Vec<u64>,
 }
 
@@ -52,7 +53,7 @@ impl<'a> RowJob<'a> {
     /// [`Error::Usage`].
     pub(super) fn new(
         request: SelectRequest<'a>,
-        sources: &[Source],
+        sources: &'a [Source],
         options: &Options,
         name: &str,
     ) -> Result<Self> {
@@ -63,17 +64,20 @@ impl<'a> RowJob<'a> {
                 "leave out --rows, or give the output the name of a text file",
             ));
         }
-        let mut options = options.clone();
-        let sources = one_side(request, sources, &mut options, name)?;
-        let paths = paths(&sources[0]);
-        if paths.is_empty() {
+        let writing = writing_sides(request, sources);
+        if let Some(side) = writing.iter().find(|side| paths(side).is_empty()) {
             return Err(Error::usage(
-                format!("{name}: a Parquet output needs Parquet files as the first input"),
-                "put a Parquet file first, or give the output another name",
+                format!("{name}: a Parquet output gets rows of Parquet files, and {side} is none"),
+                "give Parquet files, or give the output another name",
             ));
         }
+        let paths: Vec<&Path> = writing
+            .iter()
+            .flat_map(paths)
+            .map(PathBuf::as_path)
+            .collect();
         let bytes = paths.iter().map(|path| size(path)).sum();
-        let options = numbering_rows(options, bytes, &sources);
+        let options = numbering_rows(options.clone(), bytes, sources);
         let memory_bytes = options.memory_bytes;
         Ok(Self {
             request: SelectRequest {
@@ -84,6 +88,7 @@ impl<'a> RowJob<'a> {
             before: paths.iter().map(|path| state(path)).collect(),
             options,
             sources,
+            paths,
         })
     }
 
@@ -96,11 +101,10 @@ impl<'a> RowJob<'a> {
         &self,
         mut compare: impl FnMut(&RowCopy, &RowCopy) -> Result<()>,
     ) -> Result<&Path> {
-        let paths = paths(&self.sources[0]);
-        let mut like = (None, paths[0].as_path());
-        for path in paths {
+        let mut like = (None, self.paths[0]);
+        for path in self.paths.iter().copied() {
             // One without bytes has no rows, and of another kind the search knows more to say.
-            if paths.len() > 1 && !begins_as_table(path) {
+            if self.paths.len() > 1 && !begins_as_table(path) {
                 continue;
             }
             let copy = RowCopy::open(path, self.memory_bytes)?;
@@ -118,11 +122,11 @@ impl<'a> RowJob<'a> {
     ///
     /// # Errors
     /// Those of the search.
-    pub(super) fn find(&self, outputs: &Outputs) -> Result<(Stats, Numbers)> {
-        let mut numbers = Numbers::new(&self.options)?;
+    pub(super) fn find(&self, outputs: &Outputs) -> Result<(Stats, Numbers<'_>)> {
+        let mut numbers = Numbers::new(&self.options, &self.paths)?;
         let selected = divided(
             self.request,
-            &self.sources,
+            self.sources,
             &self.options,
             outputs,
             &mut numbers,
@@ -139,23 +143,20 @@ impl<'a> RowJob<'a> {
     /// [`Error::InputChanged`], [`Error::Temp`], and those of `copy`.
     pub(super) fn copy(
         &self,
-        mut numbers: Numbers,
+        mut numbers: Numbers<'_>,
         stats: &mut Stats,
         mut copy: impl FnMut(&Path, Option<&RowCopy>, FileRows<'_>, Watch<'_>) -> Result<()>,
     ) -> Result<()> {
-        let (paths, rows_of) = (paths(&self.sources[0]), numbers.take_files());
-        // The sink was told of each file of the side, in their order.
-        debug_assert_eq!(rows_of.len(), paths.len());
-        let all = paths.iter().map(|path| size(path)).sum();
-        let name = stats.inputs[0].label.clone();
-        let phase = CopyPhase::begin(&name, all, &self.options);
+        let rows_of = numbers.take_files();
+        let all = self.paths.iter().map(|path| size(path)).sum();
+        let phase = CopyPhase::begin(&self.name_in(stats), all, &self.options);
         let mut numbers = numbers.read()?;
-        for ((path, before), rows) in paths.iter().zip(&self.before).zip(rows_of) {
+        for ((path, before), rows) in self.paths.iter().zip(&self.before).zip(rows_of) {
             if state(path) != *before {
                 // A file that is gone has a better error.
                 RowCopy::open(path, self.memory_bytes)?;
                 return Err(Error::InputChanged {
-                    path: path.clone(),
+                    path: path.to_path_buf(),
                     what: "it was written to after its rows were found".into(),
                 });
             }
@@ -175,6 +176,14 @@ impl<'a> RowJob<'a> {
         Ok(())
     }
 
+    /// Names what is copied by the label of its side, if it is one.
+    fn name_in(&self, stats: &Stats) -> String {
+        match writing_sides(self.request, self.sources).len() {
+            1 => stats.inputs[0].label.clone(),
+            sides => format!("{sides} sides"),
+        }
+    }
+
     /// Opens a file whose rows are copied.
     fn open(&self, path: &Path) -> Result<RowCopy> {
         // What the copies before this one have freed counts as long as the allocator has it.
@@ -183,62 +192,6 @@ impl<'a> RowJob<'a> {
         let copy = RowCopy::open(path, self.memory_bytes)?;
         Ok(copy.on_threads(threads.unwrap_or_else(machine::default_threads)))
     }
-}
-
-/// Returns the sides, of which the first one has all rows that may be in the result: all files of a union are one
-/// side, which has their labels together.
-///
-/// # Errors
-/// [`Error::Usage`] where other sides have such rows, too.
-fn one_side(
-    request: SelectRequest<'_>,
-    sources: &[Source],
-    options: &mut Options,
-    name: &str,
-) -> Result<Vec<Source>> {
-    if writing_sides(request, sources).len() < 2 {
-        return Ok(sources.to_vec());
-    }
-    let is_union = request.selection.name() == "union";
-    let has_rows = |side: &Source| is_table(side) || is_empty(side);
-    let keys = options.keys.as_mut();
-    let keys = keys.filter(|keys| has_one_key(keys, sources.len()));
-    let (true, Some(keys)) = (is_union && sources.iter().all(has_rows), keys) else {
-        return Err(Error::usage(
-            format!(
-                "{name}: a Parquet output gets rows of the first input, but this command also writes rows that are not in it"
-            ),
-            "use diff, or intersect without --at-least, --at-most, --exactly and --only; a union takes Parquet files with the same key",
-        ));
-    };
-    keys.fields = fields_of(keys, 1).to_vec();
-    keys.fields_of.clear();
-    // Parquet files have no header lines.
-    keys.headers_of.clear();
-    let all = sources.iter().flat_map(|side| paths(side).iter().cloned());
-    let side = Files::new(format!("{} sides", sources.len()), all);
-    let labels: Vec<&str> = options
-        .labels
-        .iter()
-        .map(|(_, label)| label.as_str())
-        .collect();
-    if !labels.is_empty() {
-        options.labels = vec![(1, labels.join(", "))];
-    }
-    Ok(vec![side.into()])
-}
-
-/// Returns true if the keys of so many sides are in the same fields.
-fn has_one_key(keys: &Keys, sides: usize) -> bool {
-    let mut numbers = keys.fields_of.iter().map(|(number, _)| *number as usize);
-    numbers.all(|number| number <= sides)
-        && (1..=sides as u32).all(|side| fields_of(keys, side) == fields_of(keys, 1))
-}
-
-/// Returns the fields of the key of the side with this number, from 1.
-fn fields_of(keys: &Keys, side: u32) -> &[Field] {
-    let own = keys.fields_of.iter().find(|(number, _)| *number == side);
-    own.map_or(&keys.fields, |(_, fields)| fields)
 }
 
 /// Returns the files of a side; none if it is of something else.
@@ -327,7 +280,7 @@ fn numbering_rows(mut options: Options, bytes: u64, sources: &[Source]) -> Optio
         // Where one is no Parquet file, the search refuses it; as CSV it would be read.
         let are_tables = |side: &Source| {
             let mut paths = paths(side).iter();
-            is_table(side) && paths.all(|path| begins_as_table(path) || size(path) == 0)
+            paths.len() > 0 && paths.all(|path| begins_as_table(path) || size(path) == 0)
         };
         if keys.syntax == Syntax::Whole && sources.iter().all(are_tables) {
             keys.syntax = Syntax::Csv(Dialect::new(b','));

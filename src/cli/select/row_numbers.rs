@@ -13,7 +13,7 @@ use outset::{Error, Options, Result, Sink};
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// The numbers of rows: each as the difference to the one before it in its file, in groups of seven bits.
-pub(super) struct Numbers {
+pub(super) struct Numbers<'a> {
     file: BufWriter<File>,
     /// The directory of the file, for messages.
     directory: PathBuf,
@@ -23,7 +23,9 @@ pub(super) struct Numbers {
     bytes: u64,
     /// The most bytes that there may be.
     most: u64,
-    /// The number of the rows of each file, in their order.
+    /// The files that rows may be of, in their order.
+    paths: &'a [&'a Path],
+    /// The number of the rows of each of them, up to the one whose rows come.
     files: Vec<u64>,
 }
 
@@ -33,12 +35,12 @@ pub(super) struct RowNumbers {
     directory: PathBuf,
 }
 
-impl Numbers {
-    /// Makes room for the rows of files.
+impl<'a> Numbers<'a> {
+    /// Makes room for the rows of the files at `paths`.
     ///
     /// # Errors
     /// [`Error::Temp`].
-    pub(super) fn new(options: &Options) -> Result<Self> {
+    pub(super) fn new(options: &Options, paths: &'a [&'a Path]) -> Result<Self> {
         let directory = options
             .temp_dirs
             .first()
@@ -52,6 +54,7 @@ impl Numbers {
             last: 0,
             bytes: 0,
             most: options.max_temp_bytes.unwrap_or(u64::MAX),
+            paths,
             files: Vec::new(),
         })
     }
@@ -137,7 +140,7 @@ impl RowNumbers {
     }
 }
 
-impl Sink for Numbers {
+impl Sink for Numbers<'_> {
     fn line(&mut self, line: &[u8]) -> io::Result<()> {
         let number = std::str::from_utf8(line)
             .ok()
@@ -161,9 +164,13 @@ impl Sink for Numbers {
         self.file.write_all(&bytes)
     }
 
-    fn file(&mut self, _path: &Path) -> io::Result<()> {
+    // A file that is named twice is told once. At its other names it has no rows.
+    fn file(&mut self, path: &Path) -> io::Result<()> {
+        let rest = self.paths.get(self.files.len()..).unwrap_or_default();
+        let skipped = rest.iter().position(|&next| next == path);
+        let skipped = skipped.ok_or_else(|| io::Error::other("a file came out of order"))?;
+        self.files.resize(self.files.len() + skipped + 1, 0);
         self.last = 0;
-        self.files.push(0);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! A result of Parquet files: rows of the first input, in one file, or in a file for each of its files.
+//! A result of Parquet files: rows of the inputs, in one file, or in a file for each of theirs.
 //!
 //! *Owns:* the files that the rows go to. *Invariants:* a file has the selected rows in their order, or the command
 //! fails. *Cost:* that of [`RowJob`]; see [`RowCopy`] for the rest.
@@ -14,7 +14,7 @@ use crate::cli::outputs::Outputs;
 /// The option for a result of many files.
 const OUT_DIR: &str = "--out-dir";
 
-/// Finds the rows of the files of the first of `sources`, and writes them to the file of the result.
+/// Finds the rows of the files of `sources`, and writes them to the file of the result.
 ///
 /// # Errors
 /// [`Error::Usage`] where the result cannot be rows of these files; those of the search, and of copying.
@@ -51,7 +51,7 @@ pub(super) fn is_of_tables(request: SelectRequest<'_>, sources: &[Source]) -> bo
     first.is_some_and(is_table)
 }
 
-/// Finds the rows of the files of the first of `sources`, and writes those of each to a file in `directory`.
+/// Finds the rows of the files of `sources`, and writes those of each to a file in `directory`.
 ///
 /// # Errors
 /// [`Error::Usage`] where the result cannot be rows of these files; those of the search, and of copying.

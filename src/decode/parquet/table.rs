@@ -91,10 +91,8 @@ impl Table {
         number: u32,
         opening: Opening<'_>,
     ) -> Result<Self> {
-        let Some(keys) = opening
-            .keys
-            .filter(|keys| !keys.fields_of(number).is_empty())
-        else {
+        let keys = opening.keys_of(number);
+        let Some(keys) = keys.filter(|keys| !keys.fields_of(number).is_empty()) else {
             return Err(Error::usage(
                 format!(
                     "{}: is a Parquet file, but no column is named",
@@ -104,7 +102,7 @@ impl Table {
             ));
         };
         let metadata = read_footer(file, size, name, opening.memory_bytes)?;
-        Self::new(file, size, name, &metadata, keys, number, opening)
+        Self::new(file, size, name, &metadata, &keys, number, opening)
     }
 
     fn new(
@@ -158,7 +156,7 @@ impl Table {
             rows: rows as u64,
             bytes: size,
             writing,
-            row_number_end: keys.row_number_end(number),
+            row_number_end: keys.row_number_end(),
             skips_bad: keys.bad_records == BadRecords::Skip,
             left_out: LeftOut {
                 nulls: AtomicU64::new(0),

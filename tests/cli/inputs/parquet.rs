@@ -236,6 +236,100 @@ fn f12_rows_are_counted_by_file_and_those_that_come_most_often_are_quoted() {
     }
 }
 
+/// The parts of three sides, by name: the side that each belongs to, from 0, and the numbers of its rows.
+const PARTS: [(&str, usize, std::ops::Range<i64>); 4] = [
+    ("1.parquet", 0, 0..900),
+    ("2/a.parquet", 1, 600..1500),
+    ("2/b.parquet", 1, 1400..1700),
+    ("3.parquet", 2, 300..800),
+];
+
+/// The sides that have a key.
+type Has = [bool; 3];
+
+/// A choice among them.
+type Stays = fn(Has) -> bool;
+
+/// Finds the rows that stay of each part, by a choice among the sides that have a key, and of its first record or last.
+fn rows_that_stay(sides: usize, stays: Stays, keeps_last: bool) -> Vec<Vec<String>> {
+    // Keys come again in the first side, too.
+    let url = |number: i64| format!("u{}", number * 7919 % 700);
+    let parts = PARTS.iter().filter(|part| part.1 < sides);
+    let all = parts.enumerate().flat_map(|(part, (_, side, numbers))| {
+        numbers.clone().map(move |number| (part, *side, number))
+    });
+    let all: Vec<_> = all.collect();
+    let mut found: HashMap<String, (Has, usize)> = HashMap::new();
+    for (place, &(_, side, number)) in all.iter().enumerate() {
+        let (has, kept) = found.entry(url(number)).or_insert(([false; 3], place));
+        has[side] = true;
+        if keeps_last {
+            *kept = place;
+        }
+    }
+    let mut rows = vec![Vec::new(); PARTS.len()];
+    for (place, &(part, _, number)) in all.iter().enumerate() {
+        let (has, kept) = found[&url(number)];
+        if stays(has) && kept == place {
+            rows[part].push(row(number, &url(number)));
+        }
+    }
+    rows
+}
+
+/// Counts the sides that have a key.
+fn sides(has: Has) -> usize {
+    has.into_iter().filter(|&has| has).count()
+}
+
+#[test]
+fn f12_rows_come_from_every_side_whose_records_are_written() {
+    let sandbox = Sandbox::new();
+    let url = |number: i64| Some(format!("u{}", number * 7919 % 700));
+    fs::create_dir(sandbox.input("2")).unwrap();
+    for (name, _, numbers) in PARTS {
+        let rows: Vec<_> = numbers.map(|it| (it, url(it))).collect();
+        write(&sandbox.input(name), &rows, 250);
+    }
+    let (two, three) = (
+        "--side 1.parquet --side 2",
+        "--side 1.parquet --side 2 --side 3.parquet",
+    );
+    let cases: [(&str, &str, Stays); 6] = [
+        ("symdiff", two, |has| sides(has) == 1),
+        ("symdiff --keep last", two, |has| sides(has) == 1),
+        ("intersect --at-least 2", three, |has| sides(has) > 1),
+        ("intersect --exactly 1 --keep last", three, |has| {
+            sides(has) == 1
+        }),
+        ("intersect --only 011", three, |has| {
+            has == [false, true, true]
+        }),
+        ("union -m 64M --strategy partition", three, |_| true),
+    ];
+    for (command, given, stays) in cases {
+        let count = given.matches("--side").count();
+        let expected = rows_that_stay(count, stays, command.contains("last"));
+        // A name of the column on one side, its number on the other.
+        for keys in ["-k page.url", "-1 2 -k page.url"] {
+            let all = format!("{command} {given} {keys} -o ../out/all.parquet");
+            sandbox.run(&all).succeeds();
+            let found = rows_of(&sandbox.output("all.parquet"));
+            assert_eq!(found, expected.concat(), "{all}");
+        }
+        let divided = format!("{command} {given} -k page.url --out-dir ../out/clean");
+        sandbox.run(&divided).succeeds();
+        for ((name, side, _), expected) in PARTS.iter().zip(&expected) {
+            let path = sandbox.output("clean").join(name);
+            assert_eq!(path.exists(), *side < count, "{divided}: {name}");
+            if path.exists() {
+                assert_eq!(rows_of(&path), *expected, "{divided}: {name}");
+            }
+        }
+        fs::remove_dir_all(sandbox.output("clean")).unwrap();
+    }
+}
+
 /// Checks that one file gets the same rows. For a union it does not matter how the files are divided into sides.
 fn check_one_file(sandbox: &Sandbox, command: &str, more: &str, expected: &[String]) {
     let divided = "--side side/0.parquet side/a --side side/none.parquet --side side/void.parquet side/z.parquet";
@@ -338,7 +432,7 @@ fn f12_each_parquet_file_gets_one_of_its_rows_that_stay() {
     for (command, says) in [
         (
             "union --side side --side other -k page.url",
-            "a union takes Parquet files with the same key",
+            "other: not all of its files are Parquet files",
         ),
         ("union --side side", "--key COLUMN is needed"),
         (
@@ -372,23 +466,20 @@ fn b23_files_without_bytes_or_of_another_kind_are_told_apart() {
         let files = "none.parquet crawl.parquet";
         let outcome = sandbox.run(&format!("union -k page.url {files} {}", output("all")));
         outcome.succeeds();
-        let left_out = "2 sides: left out 1 row with NULL in the key";
+        let left_out = "crawl.parquet: left out 1 row with NULL in the key";
         assert!(outcome.stderr.contains(left_out), "{}", outcome.stderr);
         let outcome = sandbox.run(&format!("union -k page.url --side side {}", output("no")));
         outcome.fails(
             3,
             &["side/page.html: is not a Parquet file", "fetch it again"],
         );
-        // Named for each side, it is the same key.
-        let command = "union -1 page.url -2 2 crawl.parquet none.parquet";
-        let outcome = sandbox.run(&format!("{command} {}", output("other")));
-        outcome.fails(2, &["a union takes Parquet files with the same key"]);
         let command = "union -1 page.url -2 page.url --header-of 2=yes crawl.parquet none.parquet";
         let named = "--name a=none.parquet --name b=crawl.parquet --stats ../out/s";
         let outcome = sandbox.run(&format!("{command} {named} {}", output("same")));
         outcome.succeeds();
         let stats: Value = serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
-        assert_eq!(stats["inputs"][0]["label"], "a, b");
+        let labels = [0, 1].map(|side| stats["inputs"][side]["label"].clone());
+        assert_eq!(labels, ["b", "a"]);
     }
     assert_eq!(rows_of(&sandbox.output("all.parquet")).len(), 3);
     assert_eq!(rows_of(&sandbox.output("all/crawl.parquet")).len(), 3);
@@ -590,7 +681,7 @@ fn b23_an_output_with_the_name_of_a_parquet_file_gets_whole_rows() {
         ("diff --csv -k 1 list list", "list: is not a Parquet file"),
         (
             "union -k page.url crawl.parquet list",
-            "a Parquet output gets rows of the first input",
+            "list: not all of its files are Parquet files",
         ),
         (
             "intersect -k page.url --which crawl.parquet list",
