@@ -2,17 +2,17 @@
 //!
 //! *Owns:* the comparison. *Invariants:* a job is finished only if
 //!
-//! - all reports are of one job, with the same operation and the same number of sides, and all joins wrote the same
+//! - all reports are of one job, with the same operation, line ends and number of sides, and all joins wrote the same
 //!   lines in the same way;
 //! - every side has a shard, and none was filtered whose lines matter by themselves;
-//! - every shard is there: the ranges of each file follow one another from its first byte to its last, and all of its
-//!   bytes were read; where pipes were read, the caller has said how many shards there are;
-//! - every bucket was joined once;
-//! - lines and sums of hashes of each side over all shards are those over all joins.
+//! - every shard is there, once: the ranges of each file follow one another from its first byte to its last, and all of
+//!   its bytes were read; where pipes were read, the caller has said how many shards there are;
+//! - no bucket was joined twice, and lines and sums of hashes of each side over all shards are those over all joins: so
+//!   every bucket that has lines was joined.
 //!
 //! *Cost:* one reading of the reports; a few words for each range, and a bit for each bucket.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use serde::Serialize;
@@ -59,7 +59,9 @@ struct Reports {
     /// By side: a report of a shard that was filtered.
     filtered: BTreeMap<u32, String>,
     buckets: Option<u32>,
-    shards: u64,
+    line_end: Option<String>,
+    /// The numbers that the shards drew for themselves.
+    shards: BTreeSet<String>,
     /// Shards that read a pipe.
     pipes: u64,
     /// By side and path.
@@ -107,6 +109,9 @@ pub fn finish<R: Read>(
 const REPORT_ONCE: &str =
     "name the report of each shard once, and make shards whose ranges do not overlap";
 
+/// The byte after each line, in messages.
+const LINE_END: &str = "byte after each line (`terminator`)";
+
 /// Makes the error for a job that is not finished.
 fn unfinished(what: String, advice: &'static str) -> Error {
     Error::Unfinished { what, advice }
@@ -116,7 +121,13 @@ impl Reports {
     fn add_shard(&mut self, name: &str, shard: Shard) -> Result<()> {
         same(&mut self.job, shard.job, name, "job")?;
         same(&mut self.buckets, shard.buckets, name, "number of buckets")?;
-        self.shards += 1;
+        same(&mut self.line_end, shard.line_end, name, LINE_END)?;
+        if !self.shards.insert(shard.drawn) {
+            return Err(unfinished(
+                format!("{name}: the report of this shard was named before"),
+                REPORT_ONCE,
+            ));
+        }
         self.stream_bytes += shard.stream_bytes;
         self.sent
             .entry(shard.side)
@@ -156,6 +167,7 @@ impl Reports {
             same(&mut self.job, job, name, "job")?;
         }
         same(&mut self.operation, join.operation, name, "operation")?;
+        same(&mut self.line_end, join.line_end, name, LINE_END)?;
         same(
             &mut self.written,
             join.written,
@@ -180,10 +192,11 @@ impl Reports {
     }
 
     fn check_shards(&self, expected: Option<u64>) -> Result<()> {
+        let shards = self.shards.len() as u64;
         match expected {
-            Some(expected) if expected != self.shards => Err(unfinished(
-                format!("shards: {expected} expected, but {} reported", self.shards),
-                if self.shards < expected {
+            Some(expected) if expected != shards => Err(unfinished(
+                format!("shards: {expected} expected, but {shards} reported"),
+                if shards < expected {
                     "run the shards that are missing"
                 } else {
                     REPORT_ONCE
@@ -196,7 +209,7 @@ impl Reports {
                 ),
                 "give the number of shards with `shards`",
             )),
-            _ if self.shards == 0 => Err(unfinished(
+            _ if shards == 0 => Err(unfinished(
                 "shards: none reported".into(),
                 "name the reports of all shards and joins",
             )),
@@ -261,13 +274,7 @@ impl Reports {
             let what = format!("bucket {bucket}: was joined, but there are only {buckets} buckets");
             return Err(unfinished(what, advice));
         }
-        match (0..buckets).find(|bucket| !self.joined.contains_key(bucket)) {
-            Some(bucket) => Err(unfinished(
-                format!("bucket {bucket}: was not joined"),
-                "run the joins that are missing",
-            )),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn check_sides(&self) -> Result<()> {
@@ -288,6 +295,14 @@ impl Reports {
             let of = |sums: &BTreeMap<u32, Sums>| sums.get(&side).copied().unwrap_or_default();
             let (sent, joined) = (of(&self.sent), of(&self.joined_sides));
             if sent != joined {
+                let mut buckets = 0..self.buckets.unwrap_or_default();
+                // Any other had no lines.
+                if let Some(bucket) = buckets.find(|bucket| !self.joined.contains_key(bucket)) {
+                    return Err(unfinished(
+                        format!("bucket {bucket}: was not joined"),
+                        "run the joins that are missing",
+                    ));
+                }
                 let what = if sent.lines == joined.lines {
                     format!("side {side}: the lines that were joined are not those that were sent")
                 } else {
@@ -328,7 +343,7 @@ impl Reports {
         Finished {
             job: self.job.unwrap_or_default(),
             operation: self.operation.unwrap_or_default(),
-            shards: self.shards,
+            shards: self.shards.len() as u64,
             buckets: self.joined.len() as u64,
             sides: self.joined_sides.values().map(side).collect(),
             output_lines: self.output.0,

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::answer::Collector;
-use crate::cluster::stats::{JoinStats, SideStats, hex};
+use crate::cluster::stats::{JoinStats, SideStats, hex, line_end};
 use crate::engine::temp_space;
 use crate::error::{Error, Result};
 use crate::exchange::Frames;
@@ -258,10 +258,7 @@ fn report(
         command: "join",
         operation: request.selection.name(),
         selection: request.selection,
-        line_end: match run.options.format.terminator {
-            0 => "nul",
-            _ => "newline",
-        },
+        line_end: line_end(run.options.format.terminator),
         filters_from_side: match rule {
             _ if rule.needs_all() => Some(1),
             _ if rule.in_first() => Some(2),

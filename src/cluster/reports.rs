@@ -23,6 +23,10 @@ pub(super) enum ClusterReport {
 #[derive(Deserialize)]
 pub(super) struct Shard {
     pub(super) job: String,
+    /// The number that it drew for itself.
+    #[serde(rename = "shard")]
+    pub(super) drawn: String,
+    pub(super) line_end: String,
     pub(super) side: u32,
     pub(super) buckets: u32,
     pub(super) input: ShardInputStats,
@@ -35,6 +39,7 @@ pub(super) struct Shard {
 #[derive(Deserialize)]
 pub(super) struct Join {
     pub(super) operation: String,
+    pub(super) line_end: String,
     #[serde(flatten)]
     pub(super) written: Written,
     pub(super) job: Option<String>,
@@ -48,7 +53,6 @@ pub(super) struct Join {
 pub(super) struct Written {
     /// Only compared.
     selection: serde_json::Value,
-    line_end: String,
     filters_from_side: Option<u32>,
 }
 

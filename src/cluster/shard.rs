@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use crate::batch::Prefilter;
 use crate::cluster::key::JobKey;
-use crate::cluster::stats::{RangeStats, ShardInputStats, ShardStats, SideStats, hex};
+use crate::cluster::stats::{RangeStats, ShardInputStats, ShardStats, SideStats, hex, line_end};
 use crate::error::{Error, Result};
 use crate::exchange::sender::{Compression, Sender, Stamp};
 use crate::filter::{AskedFilter, CheckedFilter, StoredFilter};
@@ -126,6 +126,7 @@ pub fn shard(
         side: request.side,
         buckets: request.buckets,
         input: describe(input, request),
+        line_end: line_end(options.format.terminator),
         is_filtered: request.filter.is_some(),
         sent: sum_of(&spilled.buckets),
         // Beside that of the counters.

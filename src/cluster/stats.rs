@@ -26,6 +26,8 @@ pub struct ShardStats {
     pub buckets: u32,
     /// The input that was read.
     pub input: ShardInputStats,
+    /// The byte after each line: `newline` or `nul`.
+    pub line_end: &'static str,
     /// True if a filter was asked for.
     pub is_filtered: bool,
     /// The lines that were sent: those of the input, less those that a filter refused.
@@ -116,4 +118,12 @@ pub struct JoinStats {
 /// Formats a number of 64 bits for a report.
 pub(super) fn hex(number: u64) -> String {
     format!("{number:016x}")
+}
+
+/// Names the byte after each line in a report.
+pub(super) fn line_end(terminator: u8) -> &'static str {
+    match terminator {
+        0 => "nul",
+        _ => "newline",
+    }
 }

@@ -480,6 +480,38 @@ fn m5_a_filter_of_the_other_side_spares_lines_and_must_have_the_key_of_the_job()
 }
 
 #[test]
+fn m6_a_bucket_without_lines_need_not_be_joined_and_an_empty_shard_counts_once() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    let options = options(&sandbox, b'\n');
+    let (mut streams, mut reports) = (Vec::new(), Vec::new());
+    for (side, text) in [(1, "a\n"), (2, "b\na\n"), (2, "")] {
+        let source = Source::from(&sandbox.file(&format!("{side}-{}", text.len()), text));
+        let (stream, stats) = sharded(&source, &request(side, 64), &options).unwrap();
+        streams.extend(stream);
+        reports.push(serde_json::to_string(&stats).unwrap());
+    }
+    let (lines, stats) = joined(COMMON, None, stream(&sandbox, streams), &options).unwrap();
+    assert_eq!(lines.len(), 1);
+    assert!(stats.joined.len() <= 2, "{:?}", stats.joined);
+    reports.push(serde_json::to_string(&stats).unwrap());
+    let finish_with = |reports: &[&String], count| {
+        let named = reports.iter().map(|text| ("r".to_owned(), text.as_bytes()));
+        finish(named, Some(count)).map_err(|error| error.to_string())
+    };
+    let [first, second, empty, join] = &reports[..] else {
+        panic!("four reports");
+    };
+    let finished = finish_with(&[first, second, empty, join], 3).unwrap();
+    assert_eq!((finished.shards, finished.output_lines), (3, 1));
+    // In the place of one that was forgotten.
+    let said = finish_with(&[first, empty, empty, join], 3).unwrap_err();
+    assert!(said.contains("this shard was named before"), "{said}");
+    let said = finish_with(&[first, second, empty], 3).unwrap_err();
+    assert!(said.contains("the joins have 0 sides"), "{said}");
+}
+
+#[test]
 fn m6_a_job_is_finished_only_if_everything_is_there_once() {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
@@ -519,7 +551,13 @@ fn m6_a_job_is_finished_only_if_everything_is_there_once() {
     fails(&shards[1..], &joins, None, "no shard has read bytes 0 to");
     fails(&shards[..3], &joins, None, "no shard has read bytes");
     let twice = [&shards[..], &shards[2..3]].concat();
+    fails(&twice, &joins, None, "this shard was named before");
+    let again = shards[2].replacen("\"shard\":\"", "\"shard\":\"0", 1);
+    let twice = [&shards[..], &[again]].concat();
     fails(&twice, &joins, None, "two shards have read bytes 0 to");
+    let nul = shards[1].replace("\"line_end\":\"newline\"", "\"line_end\":\"nul\"");
+    let other = [&shards[..1], &[nul], &shards[2..]].concat();
+    fails(&other, &joins, None, "its byte after each line");
     fails(&shards, &joins[1..], None, "bucket 0: was not joined");
     let twice = [&joins[..], &joins[..1]].concat();
     fails(&shards, &twice, None, "bucket 0: was joined 2 times");
@@ -561,7 +599,7 @@ fn m6_a_job_is_finished_only_if_everything_is_there_once() {
     fails(&shards, &other, None, "its selection of lines");
     let ended = joins[2].replace("\"newline\"", "\"nul\"");
     let other = [&joins[..2], &[ended]].concat();
-    fails(&shards, &other, None, "its selection of lines");
+    fails(&shards, &other, None, "its byte after each line");
     let short = [&joins[..2], &[joins[2][..joins[2].len() / 2].to_owned()]].concat();
     fails(&shards, &short, None, "the report is truncated");
     let changed = shards[0].replacen("\"bytes\":", "\"bytes\":1", 1);

@@ -92,7 +92,7 @@ fn m1_the_commands_of_a_job_give_the_lines_and_say_when_all_is_there() {
     sandbox.run(&format!("{all} ../out/b1.json")).fails(
         7,
         &[
-            "two shards have read bytes",
+            "this shard was named before",
             "the report of each shard once",
         ],
     );
