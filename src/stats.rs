@@ -86,6 +86,8 @@ pub struct OutputStats {
     pub lines: u64,
     /// Their bytes, terminators included.
     pub bytes: u64,
+    /// The bytes of the header before them, its terminator included; 0 if there is none.
+    pub header_bytes: u64,
 }
 
 /// A file whose lines are written to a file of their own.

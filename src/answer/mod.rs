@@ -175,7 +175,9 @@ impl<'s> Collector<'s> {
     /// # Errors
     /// Those of the sink.
     pub(crate) fn header(&self, label: &[u8], header: &[u8], tells_places: bool) -> Result<()> {
-        self.shared.lock().pass_on(0, 0, |sink| {
+        let mut shared = self.shared.lock();
+        shared.written.header_bytes = (label.len() + header.len() + 1) as u64;
+        shared.pass_on(0, 0, |sink| {
             // A mark stays the first in its file.
             let rest = header.strip_prefix(BYTE_ORDER_MARK).unwrap_or(header);
             let mark = &header[..header.len() - rest.len()];

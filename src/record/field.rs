@@ -129,10 +129,11 @@ impl FromStr for Field {
         }
         match text.parse() {
             _ if text.is_empty() => Err("give the number or the name of a field".into()),
+            // Such as +1, which would be read as a number.
+            _ if !is_number(text) => Ok(Self::Name(text.to_owned())),
             Ok(0) => Err("fields are numbered from 1".into()),
             Ok(number) => Ok(Self::Number(number)),
-            Err(_) if is_number(text) => Err("the number of the field is too large".into()),
-            Err(_) => Ok(Self::Name(text.to_owned())),
+            Err(_) => Err("the number of the field is too large".into()),
         }
     }
 }
@@ -171,6 +172,7 @@ mod tests {
             ("name:0", name("0")),
             ("name:en", name("name:en")),
             ("name:", name("name:")),
+            ("+1", name("+1")),
             ("\"7\"", name("7")),
             ("\"a,\"\"b\"\"\"", name("a,\"b\"")),
             ("\"\"", name("")),
@@ -200,7 +202,7 @@ mod tests {
     #[test]
     fn a21_every_name_can_be_written_in_a_list() {
         for text in [
-            "a", "2021", "name:5", "name:x", "a,b", "\"", "\"a\"", "", " b", "a.b", "0",
+            "a", "2021", "+1", "name:5", "name:x", "a,b", "\"", "\"a\"", "", " b", "a.b", "0",
         ] {
             let list = format!("{},z", Field::written(text));
             assert_eq!(

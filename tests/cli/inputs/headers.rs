@@ -95,6 +95,7 @@ fn a21_an_option_says_which_files_have_a_header() {
         ("-1 id -2 1 --header-of 2=yes one.csv head", "id,name\n"),
         ("-k 1 -H --header-of 2=no one.csv ids", "id,name\n"),
         ("-1 id -2 1 -H one.csv head", "id,name\n"),
+        ("-1 id -2 1 --which one.csv ids", "files,id,name\n"),
         ("-k 1 --header-of 1=yes one.csv ids", "id,name\n"),
         ("-k 1 --header-of 2=yes ids head", ""),
         (
@@ -105,9 +106,18 @@ fn a21_an_option_says_which_files_have_a_header() {
         ("-k 1 --header-of 1=no --header-of 2=yes head head", "id\n"),
         ("-k 1 --header-of 2=yes --side ids id1 --side head", ""),
     ] {
-        let outcome = sandbox.run(&format!("diff --csv {options} --order input"));
+        // Without names of several fields, there are lines at most.
+        let header = expected.split_inclusive('\n').next();
+        let header = header.filter(|line| line.contains(',')).unwrap_or("");
+        let outcome = sandbox.run(&format!(
+            "diff --csv {options} --stats ../out/stats --order input"
+        ));
         outcome.succeeds();
         assert_eq!(text(&outcome), expected, "{options}");
+        let stats = fs::read_to_string(sandbox.output("stats")).unwrap();
+        let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+        assert_eq!(stats["output"]["header_bytes"], header.len(), "{options}");
+        fs::remove_file(sandbox.output("stats")).unwrap();
     }
     for (options, parts) in [
         (
