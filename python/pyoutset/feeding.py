@@ -7,19 +7,22 @@ most some thousand items, so that nothing is held twice.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from .errors import InputError, UsageError
 from .frames import FIRST_BYTES, Piece, framed, is_compressed
-from .parquet import is_table, reader
+from .parquet import is_polars, is_table, reader
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Items of a piece: joining them costs more for more, which then leave the processor's cache.
 ITEMS = 8192
+#: Seconds in which a piece should be there.
+QUICK = 0.05
 #: The types of Arrow whose values can be lines.
 TEXTS = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 #: Bytes of a piece of a file.
@@ -57,8 +60,15 @@ def of_file(file: Any) -> Iterator[Piece]:
 
 def of_items(items: Iterable[Any], name: str, terminator: bytes) -> Iterator[Piece]:
     """The lines of str (as UTF-8) and bytes."""
-    rest, start = iter(items), 0
-    while batch := list(islice(rest, ITEMS)):
+    rest, start, count = iter(items), 0, 1
+    while True:
+        began = time.monotonic()
+        batch = list(islice(rest, count))
+        if not batch:
+            return
+        # A slow iterator gives small pieces: whoever feeds them looks after each whether it still has to.
+        is_quick = time.monotonic() - began < QUICK
+        count = min(2 * count, ITEMS) if is_quick else max(count // 2, 1)
         yield joined(batch, start, name, terminator)
         start += len(batch)
 
@@ -162,6 +172,8 @@ def chunks(side: Any, name: str) -> Iterator[pa.Array[Any]]:
         yield side
     elif isinstance(side, pa.ChunkedArray):
         yield from side.chunks
+    elif is_polars(side):
+        yield from chunks(side.to_arrow(), name)
     elif hasattr(side, "__arrow_c_stream__"):
         try:
             batches = pa.RecordBatchReader.from_stream(side)

@@ -14,6 +14,8 @@ from .sides import Side
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+#: Options that say what fields lines have.
+FORMATS = ("csv", "tsv", "delimiter", "jsonl")
 Kind = Literal["blocked", "classic", "counting", "spectral", "fingerprint"]
 
 
@@ -95,18 +97,31 @@ class Filter:
             [program(), "filter", "info", "--json", "--", self.path], stdin=subprocess.DEVNULL, capture_output=True, check=False
         )
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip()
-            raise errors.of_status(done.returncode, said[len("outset: ") :] if said.startswith("outset: ") else said)
-        found: dict[str, Any] = json.loads(done.stdout)
+            raise errors.of_status(done.returncode, done.stderr.decode(errors="replace").strip().removeprefix("outset: "))
+        try:
+            found: dict[str, Any] = json.loads(done.stdout)
+        except ValueError as failure:
+            # A caller that ignores SIGCHLD hides the status of its children.
+            said = done.stderr.decode(errors="replace").strip().removeprefix("outset: ")
+            raise errors.DamagedError(said or f"{self.path}: the program has said nothing of it", path=self.path) from failure
         return found
 
     def contains(self, lines: Any, *, memory: options.Size | None = None) -> Any:
-        """Tells of each line whether the filter may have it: a list of bool, or for Arrow a ``pyarrow.BooleanArray``."""
+        """Tells of each line whether the filter may have it: a list of bool, or for Arrow a ``pyarrow.BooleanArray``.
+
+        The lines are records as those that the filter was built of: where these began with a header, the first is one, too. For
+        a filter of columns of tables, they are keys.
+        """
         if is_arrow(lines):
             return self._arrow_mask(lines, memory)
         asked = as_list(lines)
         found = set(self._answer("query", asked, memory))
-        return [line(each, index, "lines") in found for index, each in enumerate(asked)]
+        return [self._as_written(each, index) in found for index, each in enumerate(asked)]
+
+    def _as_written(self, one: Any, index: int) -> bytes:
+        """A line as the program writes it."""
+        text = line(one, index, "lines")
+        return text.removesuffix(b"\r") if self._more.get("strip_cr") else text
 
     def _arrow_mask(self, lines: Any, memory: options.Size | None) -> Any:
         import pyarrow as pa
@@ -127,7 +142,7 @@ class Filter:
         asked = as_list(lines)
         answers = self._answer("count", asked, memory)
         counts = {text: int(number) for text, number in (answer.rsplit(b"\t", 1) for answer in answers)}
-        return [counts.get(line(each, index, "lines"), 0) for index, each in enumerate(asked)]
+        return [counts.get(self._as_written(each, index), 0) for index, each in enumerate(asked)]
 
     def update(self, *given: Side, memory: options.Size | None = None, progress: Shown = False) -> None:
         """Inserts the lines of the sides, all or none."""
@@ -154,6 +169,9 @@ class Filter:
     def _answer(self, command: str, lines: Any, memory: options.Size | None) -> list[bytes]:
         settings = dict(self._more)
         on = settings.pop("on", None)
+        if not any(settings.get(name) for name in FORMATS):
+            # The key was a column of tables: what is asked are keys.
+            on = None
         done = at(["filter", command, named(self.path)], (lines,), settings, on, memory, False)
         with open(done.place.file("answer"), "rb") as file:
             text = file.read()

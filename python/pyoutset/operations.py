@@ -119,13 +119,13 @@ def select(
         raise UsageError("out and out_dir: the result goes to one of them: leave out the other")
     request.has_files = out_dir is not None
     target = out_dir if out is None else out
-    path = None if target is None else options.text(target)
-    if path == "-":
-        raise UsageError("out: - is standard output: name a file")
+    path = None if target is None else options.path(target, "out")
     if path is None and any(settings.get(name) for name in ("out_via", "compress")):
         raise UsageError("out_via and compress are for a file: name it with out")
     with_order = {"order": order, **settings}
     report = with_order.pop("report", None)
+    if report is not None and not isinstance(report, bool):
+        request.page = options.text(report)
 
     def runs(path: str | None) -> Run:
         place = Workplace(settings.get("temp_dir"))

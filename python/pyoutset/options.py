@@ -7,6 +7,7 @@ Each option ``--like-this`` of the program is a keyword ``like_this`` here, and 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, Union
 
@@ -213,6 +214,14 @@ def words(options: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def path(value: object, name: str) -> str:
+    """The path of a file that is written."""
+    found = os.fsdecode(value) if isinstance(value, (str, os.PathLike)) else ""
+    if found in ("", "-"):
+        raise UsageError(f"{name}: {value!r} is no name: name a file")
+    return found
+
+
 def text(value: object) -> str:
     """A value as a word. Raises :class:`UsageError` for what can be none."""
     if isinstance(value, (str, os.PathLike)):
@@ -240,7 +249,7 @@ def of_side(name: str, value: Any) -> str:
 
 def fields(on: On) -> str:
     """Fields as the program takes them: numbers as they are, and names as nothing but names."""
-    every = [on] if isinstance(on, (str, int, float)) else list(on)
+    every: list[Any] = list(on) if isinstance(on, (list, tuple)) else [on]
     if not every:
         raise UsageError("on: has no fields: give a name or a number, or leave it out")
     return ",".join(map(field, every))
@@ -251,9 +260,9 @@ def field(one: Field) -> str:
         raise UsageError(f"on: {one!r} is no field: give a name or a number, the first field is 1")
     if isinstance(one, int):
         return str(one)
-    if one.isdigit():
+    if re.fullmatch("[0-9]+", one):
         return f"name:{one}"
-    if set(one) & set(',"') or one != one.strip():
+    if set(one) & set(',"') or one != one.strip() or one.startswith("name:"):
         doubled = one.replace('"', '""')
         return f'"{doubled}"'
     return one

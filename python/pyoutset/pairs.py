@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import options
@@ -9,7 +10,7 @@ from .errors import UsageError
 from .plots import HEAT_MAP, Plot, picture
 from .running import Shown
 from .sides import Side
-from .tables import CountTable, at_once
+from .tables import CountTable, at_once, number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +28,7 @@ class Pair(NamedTuple):
     common_lines: int
     #: The share of these among the distinct lines of both, 0 to 1.
     jaccard: float
-    #: The share of the first side's lines that the second has, 0 to 1.
+    #: The share of the first side's lines that the second has, 0 to 1; NaN if it has none.
     of_first: float
     #: The share of the second side's lines that the first has, 0 to 1.
     of_second: float
@@ -59,8 +60,8 @@ class Pairs(CountTable):
 
     def _pair(self, first: int, second: int) -> Pair:
         found = self._found
-        common, jaccard = found["common_lines"][first][second], found["jaccard"][first][second]
-        of_first, of_second = found["containment"][first][second], found["containment"][second][first]
+        common, jaccard = found["common_lines"][first][second], number(found["jaccard"][first][second])
+        of_first, of_second = number(found["containment"][first][second]), number(found["containment"][second][first])
         return Pair(self.names[first], self.names[second], common, jaccard, of_first, of_second)
 
     def __getitem__(self, names: tuple[str, str]) -> Pair:
@@ -88,7 +89,7 @@ class Pairs(CountTable):
 
 def pairs(
     *given: Side,
-    names: list[str] | None = None,
+    names: Sequence[str] | None = None,
     on: options.On | None = None,
     memory: options.Size | None = None,
     progress: Shown = False,

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .errors import UsageError
+from .errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 END = ".parquet"
+#: The bytes that a Parquet file begins with.
+MAGIC = b"PAR1"
 #: Options with which the program writes more, or something else, than rows.
-OTHERS = ("keys_only", "rows", "at_least", "at_most", "exactly", "only", "which", "count_files", "count", "all", "top", "filter")
+OTHERS = ("keys_only", "rows", "which", "count_files", "count", "all", "top", "filter")
+#: Options with which an intersection writes records of all sides.
+OF_SIDES = ("at_least", "at_most", "exactly", "only")
 
 
 def is_table(side: Any) -> bool:
@@ -26,6 +31,11 @@ def is_pandas(side: Any) -> bool:
     return type(side).__module__.partition(".")[0] == "pandas"
 
 
+def is_polars(side: Any) -> bool:
+    """Tells whether it is of Polars. By itself, it would hand over categories of a kind that few functions of Arrow take."""
+    return type(side).__module__.partition(".")[0] == "polars" and hasattr(side, "to_arrow")
+
+
 def reader(side: Any, name: str) -> pa.RecordBatchReader:
     """The rows of a table, batch by batch."""
     try:
@@ -37,29 +47,75 @@ def reader(side: Any, name: str) -> pa.RecordBatchReader:
         return pa.Table.from_pandas(side, preserve_index=False).to_reader()
     if isinstance(side, pa.RecordBatch):
         return pa.Table.from_batches([side]).to_reader()
+    if is_polars(side):
+        return side.to_arrow().to_reader()
     return pa.RecordBatchReader.from_stream(side)
 
 
-def written(side: Any, name: str, path: str) -> str:
-    """Writes a table to a Parquet file; returns its path."""
+def written(side: Any, name: str, path: str, like: pa.Schema | None) -> pa.Schema:
+    """Writes a table to a Parquet file. With the columns of ``like``, the schema of a table before it, it gets all of that: what
+    pandas says of the values of one table would keep the program from keeping the types of both. Returns the schema."""
+    import pyarrow as pa
     from pyarrow import parquet
 
-    batches = reader(side, name)
-    with parquet.ParquetWriter(path, batches.schema) as file:
-        for batch in batches:
-            file.write_batch(batch)
-    return path
+    try:
+        batches = reader(side, name)
+        schema = like if like is not None and batches.schema.equals(like) else batches.schema
+        with parquet.ParquetWriter(path, schema) as file:
+            for batch in batches:
+                file.write_batch(batch)
+    except pa.ArrowException as failure:
+        raise InputError(f"{name}: cannot be written as a table ({failure}): cast or leave out such columns", path=name) from failure
+    return schema
+
+
+def check_durations(schema: pa.Schema, like: pa.Schema | None, name: str) -> None:
+    """Raises :class:`UsageError` for durations of other units than in a table before: in Parquet they are numbers."""
+    if like is None:
+        return
+    for field in schema:
+        known = like.field(field.name).type if like.names.count(field.name) == 1 else field.type
+        if str(field.type).startswith("duration") and field.type != known:
+            raise UsageError(f"{name}: {field.name} is {field.type}, and in a side before {known}: cast one of them")
+
+
+def is_name(path: str) -> bool:
+    """Tells whether a name is that of a table."""
+    return path.lower().endswith(END)
 
 
 def are_parquet(paths: Sequence[str]) -> bool:
-    """Tells whether all these files are tables, by their names."""
-    return all(path.lower().endswith(END) for path in paths)
+    """Tells whether these are tables: by their names, or by the first file with bytes of each, as the program does."""
+    return all(is_name(path) or begins_as_table(path) for path in paths)
+
+
+def begins_as_table(path: str) -> bool:
+    """Tells whether a file, or the first of a directory or pattern that is not empty, is a table."""
+    import glob
+
+    for found in [path] if os.path.lexists(path) else sorted(glob.glob(path)):
+        for name in files_below(found) if os.path.isdir(found) else [found]:
+            # A FIFO would be waited for. What cannot be read is for the program to tell.
+            if os.path.isfile(name) and os.path.getsize(name) and os.access(name, os.R_OK):
+                with open(name, "rb") as file:
+                    return file.read(len(MAGIC)) == MAGIC
+    return False
+
+
+def files_below(directory: str) -> Iterator[str]:
+    """The files that the program reads of a directory."""
+    for place, directories, names in os.walk(directory):
+        directories[:] = sorted(name for name in directories if not name.startswith((".", "_")))
+        yield from (os.path.join(place, name) for name in sorted(names) if not name.startswith((".", "_")))
 
 
 def gives_rows(operation: str, settings: dict[str, Any], tables: Sequence[bool]) -> bool:
-    """Tells whether the program can write rows: of the first side, or of all sides of a union; `tables` says which are tables."""
+    """Tells whether the program can write rows: all sides whose records are written are tables, as `tables` says."""
     if any(settings.get(name) for name in OTHERS):
         return False
-    if operation == "union":
-        return all(tables) and not settings.get("key_of")
-    return operation in ("intersect", "diff") and tables[0]
+    return all(tables) if writes_all(operation, settings) else tables[0]
+
+
+def writes_all(operation: str, settings: Mapping[str, Any]) -> bool:
+    """Tells whether records of every side may be written, and not of the first alone."""
+    return operation in ("union", "symdiff") or (operation == "intersect" and any(settings.get(name) for name in OF_SIDES))

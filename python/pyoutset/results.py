@@ -7,7 +7,6 @@ temporary one, which is removed with the result, or in ``out``, which stays.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable, Iterator
 from types import TracebackType
@@ -15,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import arrow
 from .errors import UsageError
-from .request import OPENERS, Request
+from .frames import FIRST_BYTES, is_compressed
+from .request import Request
 from .running import Run
 
 if TYPE_CHECKING:
@@ -131,6 +131,16 @@ class Result:
         """Lets a result be a side."""
         return self.path
 
+    def is_file_of(self, has_fields: bool, terminator: bytes) -> bool:
+        """Tells whether its file, read by a run with this terminator whose lines may have fields, has the lines of the result and no
+        others."""
+        if self._request.is_hidden(self._path) or self._request.opener(self._path):
+            return True
+        if terminator != self._request.terminator or (self._header_bytes and not has_fields):
+            return False
+        with self._opened() as file:
+            return not is_compressed(file.read(FIRST_BYTES))
+
     @property
     def has_rows(self) -> bool:
         """True if the result is rows of a table, in a Parquet file, and not lines."""
@@ -138,8 +148,8 @@ class Result:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Any]:
-        """The file with the lines, decoded; behind the header."""
-        opener = OPENERS.get(os.path.splitext(self.path)[1].lower()) if self._path else None
+        """The file with the lines, decoded."""
+        opener = self._request.opener(self._path)
         if self.has_rows:
             raise UsageError(f"{self._request.operation}: the result is rows: take to_arrow(), or give keys_only=True for keys alone")
         if self._request.is_hidden(self._path):
@@ -156,24 +166,22 @@ class Result:
     @property
     def header(self) -> str | None:
         """The header of the result, if its lines are records that have one."""
-        if not self._request.has_header or self.has_rows:
+        if not self._header_bytes:
             return None
         with self._opened() as file:
-            return _text(file.readline().rstrip(b"\n"))
+            return _text(file.read(self._header_bytes)[: -len(self._request.terminator)])
+
+    @property
+    def _header_bytes(self) -> int:
+        """The bytes of the header, with its end: the program alone knows which file has one."""
+        return 0 if self.has_rows or self._request.has_files else int(self.stats["output"]["header_bytes"])
 
     def bytes(self) -> Iterator[bytes]:
-        """The lines as they are, without their ends."""
+        """The lines as they are, without their ends. A record of CSV may have several lines."""
         # The file stays as long as its reader: this refers to the result.
-        end = self._request.terminator
         with self._opened() as file:
-            if self._request.has_header:
-                file.readline()
-            rest = b""
-            while data := file.read(BYTES):
-                *whole, rest = (rest + data).split(end)
-                yield from whole
-            if rest:
-                yield rest
+            file.read(self._header_bytes)
+            yield from self._request.syntax.whole(_lines(file, self._request.terminator), self._request.terminator)
 
     def __iter__(self) -> Iterator[str]:
         return map(_text, self.bytes())
@@ -189,7 +197,7 @@ class Result:
         asked for. Records of CSV with a header have a column for each field, and rows those of the first side. Raises
         :class:`UnicodeDecodeError` for a line that is no text, unless ``binary``.
         """
-        return arrow.table(self._request, self.path, self._opened, binary)
+        return arrow.table(self._request, self, binary)
 
     def to_polars(self, *, binary: bool = False) -> polars.DataFrame:
         """The table of :meth:`to_arrow` as a data frame of Polars."""
@@ -210,8 +218,11 @@ class Result:
 
     def report(self) -> str:
         """The page of the run, as ``outset --report`` writes it. Raises :class:`UsageError` if none was made: it is in a notebook, or
-        with ``report=True``."""
+        with ``report=``."""
         page = self._complete().text("report.html")
+        if self._request.page:
+            with open(self._request.page, encoding="utf-8") as file:
+                page = file.read()
         if page is None:
             raise UsageError("the run has made no report: give report=True")
         return page
@@ -249,6 +260,16 @@ def framed(page: str | None) -> str:
         return ""
     style = "width:100%;height:32rem;border:1px solid #8884;resize:vertical"
     return f'<iframe style="{style}" title="report of outset" srcdoc="{escaped(page)}"></iframe>'
+
+
+def _lines(file: Any, end: bytes) -> Iterator[bytes]:
+    """The lines from here to the end of a file."""
+    rest = b""
+    while data := file.read(BYTES):
+        *whole, rest = (rest + data).split(end)
+        yield from whole
+    if rest:
+        yield rest
 
 
 def _text(line: bytes) -> str:

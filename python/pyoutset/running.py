@@ -11,13 +11,14 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
 import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
-from . import errors, options, sides
+from . import errors, options, parquet, sides
 from .children import LEASH, Child
 from .program import program
 from .progress import Bar, Progress
@@ -103,7 +104,8 @@ def run(
     fails, and what a side has raised."""
     settings = {**settings, **sides.guessed_format(given, on, settings)}
     try:
-        fed = sides.Sides(given, on, settings, place.path, spools, are_files, words[0] in LABELLED)
+        writes_all = parquet.writes_all(words[0], settings)
+        fed = sides.Sides(given, on, settings, place.path, spools, are_files, words[0] in LABELLED, writes_all)
         try:
             asked = [*keyed(on), *limited(memory), *options.words(secret(settings, place))]
             command = [program(), *words, *asked, "--progress=json", "-q", LEASH, *fed.words]
@@ -155,7 +157,16 @@ def watch(command: list[str], fed: sides.Sides, stdout: Any, progress: Shown) ->
     if status or said.error:
         raise said.failure(status)
     for text in said.messages:
-        warnings.warn(text, errors.OutsetWarning, stacklevel=5)
+        warnings.warn(text, errors.OutsetWarning, stacklevel=outside())
+
+
+def outside() -> int:
+    """How many callers above its own the first is that does not belong to the package."""
+    here = os.path.dirname(__file__)
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_code.co_filename.startswith(here):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def start(command: list[str], fed: sides.Sides, stdout: Any) -> Child:

@@ -10,13 +10,14 @@ import os
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Union
 
 from . import parquet
 from .children import widen, write_all
 from .errors import UsageError
 from .feeding import pieces, stream
-from .frames import Piece
+from .frames import FIRST_BYTES, Piece, framed, is_compressed
 from .options import On, has_header
 
 #: Anything that can be a side: a path or pattern, files, a result, or lines in memory (also Arrow and data frame columns).
@@ -62,12 +63,6 @@ def of(side: Side) -> Files | Any:
     return side
 
 
-def result_paths(side: Any) -> list[str]:
-    """The file of a result; none for anything else."""
-    file = getattr(side, "__outset_file__", None)
-    return [file()] if file else []
-
-
 def expanded(paths: list[str]) -> list[str]:
     """The files of patterns, for commands that know none."""
     import glob
@@ -111,6 +106,11 @@ def guessed_format(sides: Sequence[Any], on: On | None, options: Mapping[str, An
     return {only: True} if only else {}
 
 
+def has_fields(on: On | None, options: Mapping[str, Any]) -> bool:
+    """Tells whether lines are records, so that a file may have a header."""
+    return on is not None or any(options.get(name) for name in ("key_of", "header", "header_of", "csv", "tsv", "delimiter"))
+
+
 #: The ends of all pipes. A process that is forked off would hold them open, and the program would wait for their end.
 open_pipes: set[int] = set()
 #: Held while a pipe is opened or closed, and by a thread that forks: the numbers are then those of pipes.
@@ -127,6 +127,17 @@ def forget_pipes() -> None:
 os.register_at_fork(before=pipes_lock.acquire, after_in_parent=pipes_lock.release, after_in_child=forget_pipes)
 
 
+def above_standard(end: int) -> int:
+    """An end of a pipe with a number that no standard stream has: the program has its own at those."""
+    if end > 2:
+        return end
+    import fcntl
+
+    moved = fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(end)
+    return moved
+
+
 class Feeder:
     """The thread that writes what one side has to the program."""
 
@@ -134,11 +145,13 @@ class Feeder:
         self.pieces = pieces
         self.failure: BaseException | None = None
         with pipes_lock:
-            self.reading, self.writing = os.pipe()
+            self.reading, self.writing = (above_standard(end) for end in os.pipe())
             open_pipes.update((self.reading, self.writing))
         widen(self.writing)
         self.thread = threading.Thread(target=self.feed, name=f"outset {name}", daemon=True)
         self.stop: Any = None
+        #: True once nobody reads any more.
+        self.is_over = False
 
     @property
     def path(self) -> str:
@@ -160,15 +173,22 @@ class Feeder:
     def feed(self) -> None:
         try:
             for piece in self.pieces:
-                write_all(self.writing, piece)
-        except BrokenPipeError:
-            pass  # the program says why it is gone, or needs no more
+                if self.is_over or not self.write(piece):
+                    break
         except BaseException as failure:
             self.failure = failure
             # The program has ended before the pipe does: a part of the lines is never taken for all.
             self.stop()
         finally:
             self.close(self.writing)
+
+    def write(self, piece: Piece) -> bool:
+        """Writes a piece; tells whether somebody reads."""
+        try:
+            write_all(self.writing, piece)
+        except BrokenPipeError:
+            return False  # the program says why it is gone, or needs no more
+        return True
 
     def close(self, end: int) -> None:
         """Closes an end of the pipe, once."""
@@ -178,12 +198,21 @@ class Feeder:
                 os.close(end)
 
 
-def spooled(pieces: Iterator[Piece], path: str) -> str:
+def spooled(side: Any, name: str, options: Mapping[str, Any], path: str) -> str:
     """A file with the lines, for what is read several times."""
+    lines = pieces(side, name, terminator_of(options))
+    first = next(lines, b"")
+    whole = chain([first], lines)
+    # Lines that begin like a compressed file would be decoded. An open file is what it is.
+    is_taken = options.get("decompress") != "none" and is_compressed(bytes(first[:FIRST_BYTES]))
     with open(path, "wb") as file:
-        for piece in pieces:
+        for piece in framed(whole) if is_taken and not hasattr(side, "read") else whole:
             file.write(piece)
     return path
+
+
+def terminator_of(options: Mapping[str, Any]) -> bytes:
+    return b"\0" if options.get("zero_terminated") else b"\n"
 
 
 def need_files(on: On | None, options: Mapping[str, Any]) -> bool:
@@ -212,13 +241,14 @@ class Sides:
         spools: bool = False,
         are_files: bool = False,
         are_labelled: bool = False,
+        writes_all: bool = False,
     ) -> None:
         self.words: list[str] = []
         self.feeders: list[Feeder] = []
         #: What the program calls a side, and what it is called here.
         self.names: dict[str, str] = {}
-        terminator = b"\0" if options.get("zero_terminated") else b"\n"
         others = dict(options.get("via_of") or {})
+        like = None
         # A command of filters takes files in place of sides.
         option = [] if are_files else ["--side"]
         if are_files and sides:
@@ -228,17 +258,24 @@ class Sides:
                 if options.get("via") and number not in others and not isinstance(side, Files):
                     self.words.append(f"--via-of={number}=none")
                 # A result is run first, if it has not been.
-                paths = side.paths if isinstance(side, Files) else result_paths(side)
+                is_result = hasattr(side, "__outset_file__")
+                if is_result and not side.is_file_of(has_fields(on, options), terminator_of(options)):
+                    side, is_result = side.bytes(), False
+                paths = side.paths if isinstance(side, Files) else [side.__outset_file__()] if is_result else []
                 if paths:
                     self.words += [*option, *(expanded(paths) if are_files else paths)]
                     continue
                 name = f"side {number}"
                 if on is not None and parquet.is_table(side):
-                    path = parquet.written(side, name, f"{place}/side-{number}.parquet")
+                    path = f"{place}/side-{number}.parquet"
+                    schema = parquet.written(side, name, path, like)
+                    if writes_all:
+                        parquet.check_durations(schema, like, name)
+                    like = like or schema
                 elif spools or need_files(on, options):
-                    path = spooled(pieces(side, name, terminator), f"{place}/side-{number}")
+                    path = spooled(side, name, options, f"{place}/side-{number}")
                 else:
-                    path = self.fed(name, stream(side, name, terminator))
+                    path = self.fed(name, stream(side, name, terminator_of(options)))
                 self.words += [*option, path]
                 self.names[path] = name
                 if are_labelled and not options.get("names"):
@@ -265,6 +302,7 @@ class Sides:
     def close(self) -> None:
         """Ends what the threads do, as far as they can be waited for: one may be in the middle of the caller's iterator."""
         for feeder in self.feeders:
+            feeder.is_over = True
             feeder.release()
             if feeder.thread.ident is None:
                 feeder.close(feeder.writing)

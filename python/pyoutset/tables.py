@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import options, sides
@@ -42,6 +43,11 @@ class Estimated(NamedTuple):
     @classmethod
     def of(cls, found: Mapping[str, float]) -> Estimated:
         return cls(found["estimate"], found["low"], found["high"])
+
+
+def number(found: float | None) -> float:
+    """A share or a rate; NaN where there is nothing that it would be of."""
+    return math.nan if found is None else float(found)
 
 
 class Combination(NamedTuple):
@@ -213,22 +219,22 @@ class Comparison(Table):
     @property
     def precision(self) -> float:
         """The share of the approximate result that is right, 0 to 1."""
-        return float(self.stats["precision"])
+        return number(self.stats["precision"])
 
     @property
     def recall(self) -> float:
         """The share of the exact result that was found, 0 to 1."""
-        return float(self.stats["recall"])
+        return number(self.stats["recall"])
 
     @property
     def measured_fpr(self) -> float:
-        """The false-positive rate as it was, 0 to 1."""
-        return float(self.stats["measured_fpr"])
+        """The false-positive rate as it was, 0 to 1; NaN if no line could be false."""
+        return number(self.stats["measured_fpr"])
 
     @property
     def predicted_fpr(self) -> float:
         """The false-positive rate as it was predicted, 0 to 1."""
-        return float(self.stats["predicted_fpr"])
+        return number(self.stats["predicted_fpr"])
 
     def _rows(self) -> list[tuple[str, str]]:
         exact, other = self.stats["exact"], self.stats["approximate"]
@@ -290,7 +296,7 @@ class Plan(Table):
 
 def overlaps(
     *given: Side,
-    names: list[str] | None = None,
+    names: Sequence[str] | None = None,
     on: options.On | None = None,
     memory: options.Size | None = None,
     progress: Shown = False,

@@ -4,7 +4,7 @@ import polars
 import pyarrow as pa
 import pytest
 
-from pyoutset import UsageError, arrow, difference, intersection, union, unique
+from pyoutset import UsageError, arrow, difference, intersection, symmetric_difference, union, unique
 
 
 def test_lines_are_a_column_of_text_or_bytes():
@@ -84,7 +84,12 @@ def test_tables_are_compared_by_columns_and_give_rows(tmp_path):
         assert kept.to_arrow().to_pydict() == {"url": ["b"], "n": [2]}
         assert union(make(new), path, on="url").to_arrow().to_pydict() == {"url": ["a", "b", "c", "x"], "n": [1, 2, 3, 9]}
         assert sorted(union(make(new), ["d"], on="url")) == ["a", "b", "c", "d"]
-        assert sorted(union(make(new), path, on="url", key_of={2: "url"})) == ["a", "b", "c", "x"]
+        renamed = union(make(new), path, on="url", key_of={2: "url"})
+        assert renamed.to_arrow().to_pydict() == {"url": ["a", "b", "c", "x"], "n": [1, 2, 3, 9]}
+        changed = symmetric_difference(make(new), path, on="url")
+        assert changed.to_arrow().to_pydict() == {"url": ["a", "c", "x"], "n": [1, 3, 9]}
+        common = intersection(make(new), path, make(new), on="url", at_least=2)
+        assert common.to_arrow().to_pydict() == {"url": ["a", "b", "c"], "n": [1, 2, 3]}
     assert list(intersection(path, path, on="url", keys_only=True, order="sorted")) == ["b", "x"]
     with pytest.raises(UsageError, match="rows"):
         list(result)

@@ -130,6 +130,35 @@ def work():
 """
 
 
+@pytest.mark.parametrize("closed", ["0", "1", "2", "0 1 2"])
+def test_a_side_is_fed_where_standard_streams_are_closed(closed, tmp_path):
+    work = f"""
+import os
+for stream in map(int, "{closed}".split()):
+    os.close(stream)
+import pyoutset
+found = sorted(pyoutset.union(["a"], iter("b"))), list(pyoutset.difference(["a", "b"], ["a"])), pyoutset.overlaps(["a"], ["a"])["11"].lines
+open({str(tmp_path / "found")!r}, "w").write(repr(found))
+"""
+    script(work).communicate(timeout=PATIENCE)
+    assert (tmp_path / "found").read_text() == "(['a', 'b'], ['b'], 1)"
+
+
+def test_a_slow_iterator_is_left_alone_when_the_call_has_failed():
+    def slow():
+        while True:
+            time.sleep(0.01)
+            yield "x"
+
+    def broken():
+        yield "a"
+        raise BrokenPipeError("of the caller")
+
+    with pytest.raises(BrokenPipeError, match="of the caller"):
+        union(slow(), broken()).run()
+    wait_until(lambda: not any(thread.name.startswith("outset side") for thread in threading.enumerate()))
+
+
 def test_ctrl_c_on_a_terminal_ends_a_call_from_a_thread_too():
     runs = script(RUNS + "thread = threading.Thread(target=work)\nthread.start()\nthread.join()\n", start_new_session=True)
     assert runs.stdout.readline() == "runs\n"

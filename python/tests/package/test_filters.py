@@ -1,5 +1,7 @@
 """Filters in files."""
 
+import gzip
+
 import polars
 import pyarrow as pa
 import pytest
@@ -41,6 +43,16 @@ def test_keys_and_rules_for_lines_are_those_that_it_was_built_with():
     assert seen.contains(["id,url", "7,a", "7,b"]) == [True, True, False]
     nul = Filter.build(["a\nb"], zero_terminated=True, max_fpr=1e-6)
     assert nul.contains(["a\nb", "a"]) == [True, False]
+
+
+def test_lines_that_are_written_otherwise_are_found():
+    assert Filter.build(["A\r"], strip_cr=True, max_fpr=1e-6).contains(["A\r", "A", "B\r"]) == [True, True, False]
+    assert Filter.build(["A\r"], strip_cr=True, kind="counting", lines=9, max_fpr=1e-6).count(["A\r"]) == [1]
+    # A compressed file in memory is a line as any other.
+    line = gzip.compress(b"hello\nworld", mtime=0).replace(b"\n", b"")
+    assert Filter.build([line], max_fpr=1e-6).contains([line, b"hello"]) == [True, False]
+    columns = Filter.build(pa.table({"k": ["a"]}), on="k", max_fpr=1e-6)
+    assert columns.contains(["a", "b"]) == [True, False]
 
 
 def test_an_empty_filter_and_wrong_requests():
