@@ -54,7 +54,7 @@ use crate::input::{Input, Source, labels};
 use crate::options::Options;
 use crate::output::Sink;
 use crate::plan::{self, Distinct, Job, Plan, SetEstimate};
-use crate::run::feasibility::plan_of;
+use crate::run::feasibility::{check_space, plan_of};
 use crate::run::survey::survey_to_compare;
 use crate::selection::{Rule, Selection};
 use crate::stats::Stats;
@@ -212,7 +212,19 @@ pub fn plan_for(inputs: &[Source], selection: Selection, options: &Options) -> R
         selection,
         ..survey_to_compare(&opened, options)?
     };
-    plan_of(&with_stored(job, stored.as_ref()), options)
+    plan_within_cap(&with_stored(job, stored.as_ref()), options)
+}
+
+/// Plans a run that is not to be done: it is refused by the cap on temporary disk as the run is. How much of the disk is
+/// free then, nobody knows.
+fn plan_within_cap(job: &Job, options: &Options) -> Result<Plan> {
+    let plan = plan_of(job, options)?;
+    let capped = Options {
+        ignore_free_space: true,
+        ..options.clone()
+    };
+    check_space(&plan, job, &capped)?;
+    Ok(plan)
 }
 
 /// Plans as [`plan_for`], after an estimate of the inputs ([`estimate`](crate::estimate())): with their different
@@ -255,6 +267,6 @@ pub fn plan_with_estimate(
             found.shared_share(0..found.inputs.len())
         }
     });
-    let plan = plan_of(&with_stored(job, stored.as_ref()), options)?;
+    let plan = plan_within_cap(&with_stored(job, stored.as_ref()), options)?;
     Ok((found, plan))
 }

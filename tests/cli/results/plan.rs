@@ -145,6 +145,34 @@ fn a_plan_of_files_touches_nothing_and_names_a_missing_file() {
 }
 
 #[test]
+fn a_plan_and_its_run_are_refused_alike() {
+    let sandbox = Sandbox::new();
+    for (name, first) in [("a", 0), ("b", 200_000)] {
+        let lines: Vec<String> = (first..first + 400_000)
+            .map(|it| format!("{it}\n"))
+            .collect();
+        sandbox.write(name, lines.concat());
+    }
+    for command in ["plan", "intersect"] {
+        sandbox
+            .run(&format!(
+                "{command} a b -m 16M --strategy partition --max-temp 1K"
+            ))
+            .fails(4, &["allowed by --max-temp"]);
+    }
+    // What has no meaning beside numbers of lines, or beside files.
+    for arguments in [
+        "--lines 5,5 --filter f",
+        "--lines 5,5 --save-filter f",
+        "--line-bytes 5 a b",
+    ] {
+        sandbox
+            .run(&format!("plan {arguments}"))
+            .fails(2, &["cannot be used with"]);
+    }
+}
+
+#[test]
 fn a_plan_that_cannot_be_written_is_an_output_failure() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.command(&format!("plan {FIVE_BILLION}"));
