@@ -161,7 +161,18 @@ fn open_filter(request: &ShardRequest, options: &Options) -> Result<Option<Check
         return Ok(None);
     };
     let filter = StoredFilter::open(path)?;
-    filter.check_reading(options.format, options.key_form())?;
+    // A shard has no keys to be told of.
+    let whole = options.key_form();
+    if filter.rules().key_form.advice(whole).is_some() {
+        return Err(Error::usage(
+            format!(
+                "{}: was built of keys, but a shard asks for whole lines",
+                path.display()
+            ),
+            "build a filter of the lines as they are",
+        ));
+    }
+    filter.check_reading(options.format, whole)?;
     if filter.rules().hasher.key() != request.key.hasher().key() {
         return Err(Error::usage(
             format!("{}: was built with a different hash key", path.display()),

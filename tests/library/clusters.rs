@@ -11,7 +11,9 @@ use outset::cluster::{
     Compression, JobKey, JoinRequest, JoinStats, ShardRequest, ShardStats, Shards, finish, join,
     shard,
 };
-use outset::{Error, ErrorKind, Label, LineFormat, Options, Result, Selection, Source, select};
+use outset::{
+    Error, ErrorKind, Keys, Label, LineFormat, Options, Result, Selection, Source, select,
+};
 
 use crate::util::{MIB, Sandbox, alone, beside_others, from_here};
 
@@ -439,7 +441,7 @@ fn m5_a_filter_of_the_other_side_spares_lines_and_must_have_the_key_of_the_job()
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let (options, sources, [first, _]) = small_job(&sandbox);
-    let build_with = |hash_key: HashKey, name: &str| {
+    let build_with = |options: &Options, hash_key: HashKey, name: &str| {
         let request = BuildRequest {
             kind: Kind::Blocked,
             keys: KeyCount::Lines(3000),
@@ -460,7 +462,11 @@ fn m5_a_filter_of_the_other_side_spares_lines_and_must_have_the_key_of_the_job()
         filter: Some(filter),
         ..request(2, 5)
     };
-    let own = filtered(build_with(HashKey::Fixed([1, 2, 3, 4]), "own.osf"));
+    let own = filtered(build_with(
+        &options,
+        HashKey::Fixed([1, 2, 3, 4]),
+        "own.osf",
+    ));
     let (second, stats) = sharded(&sources[1], &own, &options).unwrap();
     assert_eq!(stats.input.lines, 3000);
     assert!(
@@ -471,7 +477,24 @@ fn m5_a_filter_of_the_other_side_spares_lines_and_must_have_the_key_of_the_job()
     let both = stream(&sandbox, [&first[..], &second].concat());
     let (lines, _) = joined(COMMON, None, both, &options).unwrap();
     assert_eq!(lines.len(), 2000);
-    let foreign = filtered(build_with(HashKey::Random, "foreign.osf"));
+    let folding = Options {
+        keys: Some(Keys {
+            ignores_case: true,
+            ..Keys::default()
+        }),
+        ..options.clone()
+    };
+    let folded = filtered(build_with(
+        &folding,
+        HashKey::Fixed([1, 2, 3, 4]),
+        "folded.osf",
+    ));
+    let refused = sharded(&sources[1], &folded, &options).unwrap_err();
+    assert!(
+        refused.to_string().contains("asks for whole lines"),
+        "{refused}"
+    );
+    let foreign = filtered(build_with(&options, HashKey::Random, "foreign.osf"));
     let refused = sharded(&sources[1], &foreign, &options).unwrap_err();
     assert!(
         refused.to_string().contains("a different hash key"),
