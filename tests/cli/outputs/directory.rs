@@ -434,7 +434,7 @@ fn f12_g1_a_run_that_ends_early_leaves_no_directory() {
 
 #[test]
 fn f12_g1_a_signal_at_any_moment_leaves_the_directory_whole_or_absent() {
-    signals_at_any_moment(80);
+    signals_at_any_moment(40);
 }
 
 #[test]
