@@ -215,8 +215,8 @@ pub fn plan_for(inputs: &[Source], selection: Selection, options: &Options) -> R
     plan_within_cap(&with_stored(job, stored.as_ref()), options)
 }
 
-/// Plans a run that is not to be done: it is refused by the cap on temporary disk as the run is. How much of the disk is
-/// free then, nobody knows.
+/// Plans a run that is not to be done: it is refused by the cap on temporary disk as the run is. How much of the disk
+/// is free then, nobody knows.
 fn plan_within_cap(job: &Job, options: &Options) -> Result<Plan> {
     let plan = plan_of(job, options)?;
     let capped = Options {
