@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+#: The end of a field that is open between quotes, and of one whose last character makes the end of the line text.
+QUOTED, ESCAPED = -1, -2
+
 
 class Syntax:
     """Where fields begin and end."""
@@ -31,36 +34,44 @@ class Syntax:
         if not self.has_quotes:
             yield from lines
             return
-        open_record: bytes | None = None
+        parts: list[bytes] = []
+        is_quoted = False
         for line in lines:
-            record = line if open_record is None else open_record + end + line
-            open_record = record if self._goes_on(record) else None
-            if open_record is None:
+            parts.append(line)
+            # What is open between quotes goes on to the next quote: a record of many lines is not gone through for each.
+            if is_quoted and b'"' not in line:
+                continue
+            record = end.join(parts)
+            last = self._end(record)
+            is_quoted = last == QUOTED
+            if last >= 0:
                 yield record
-        if open_record is not None:
-            yield open_record
+                parts = []
+        if parts:
+            yield end.join(parts)
 
-    def _goes_on(self, record: bytes) -> bool:
-        """Tells whether the record is not over: a quote is open, or its last character makes the line end text."""
+    def _end(self, record: bytes) -> int:
+        """Where the last field ends, as :meth:`_found` says it."""
         if not (b'"' in record or (self.escape and self.escape in record)):
-            return False
-        return any(end is None for _, end in self._found(record))
+            return len(record)
+        return [end for _, end in self._found(record)][-1]
 
-    def _found(self, record: bytes) -> Iterator[tuple[int, int | None]]:
-        """The fields of a record as they stand: where each begins and ends; ``None`` for the end of one that goes on."""
+    def _found(self, record: bytes) -> Iterator[tuple[int, int]]:
+        """The fields of a record as they stand: where each begins and ends; :data:`QUOTED` or :data:`ESCAPED` for the end of the last
+        one if it goes on in the next line."""
         start = 0
         while True:
             behind = start
             if record.startswith(b'"', start):
                 closed = self.quoted.match(record, start)
                 if not closed:
-                    yield start, None
+                    yield start, QUOTED
                     return
                 behind = closed.end()
             found = self.rest.match(record, behind)
             behind = found.end() if found else behind
             if self.escape and record[behind:] == self.escape:
-                yield start, None
+                yield start, ESCAPED
                 return
             yield start, behind
             if behind >= len(record):
@@ -74,7 +85,7 @@ class Syntax:
         record = record[:-1] if record.endswith(b"\r") else record
         if not (b'"' in record or self.escape):
             return record.split(self.delimiter)
-        return [self._text(record[start:end]) for start, end in self._found(record)]
+        return [self._text(record[start : end if end >= 0 else None]) for start, end in self._found(record)]
 
     def _text(self, field: bytes) -> bytes:
         """What a field says."""
