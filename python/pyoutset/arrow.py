@@ -53,7 +53,7 @@ def table(request: Request, found: Lines, binary: bool) -> pa.Table:
     data = mapped(found)
     if found._header_bytes and request.is_delimited and not binary:
         return records(request, found, data)
-    if request.syntax.has_quotes:
+    if request.syntax.has_quotes and (request.syntax.escape or data.find(b'"') >= 0):
         # A record may have several lines.
         column = pa.chunked_array([pa.array(found.bytes(), pa.large_binary())])
     else:
@@ -70,7 +70,8 @@ def records(request: Request, found: Lines, data: Any) -> pa.Table:
     import pyarrow as pa
 
     # Arrow has other rules for lines and for what is odd in them. Where it may have applied one, the fields are taken one by one.
-    if not (request.syntax.escape or LONE_CR.search(data) or (b"\r" in data and not request.syntax.has_quotes)):
+    has_quotes = request.syntax.has_quotes
+    if not (request.syntax.escape or LONE_CR.search(data) or (not has_quotes and data.find(b"\r") >= 0)):
         try:
             read = parsed(request, data)
             if read.num_rows == found.lines:

@@ -22,8 +22,8 @@ class Syntax:
         self.escape = escape.encode() if escape else None
         between = re.escape(self.delimiter)
         text, odd = (re.escape(self.escape) + b".", re.escape(self.escape)) if self.escape else (b"(?!)", b"")
-        #: A field that opens with a quote, up to the quote that closes it.
-        self.quoted = re.compile(b'"(?:' + text + b'|""|[^"' + odd + b'])*"', re.DOTALL)
+        #: A field that opens with a quote, up to the quote that closes it, which is none of two that stand for one.
+        self.quoted = re.compile(b'"(?:' + text + b'|""|[^"' + odd + b'])*"(?!")', re.DOTALL)
         #: All up to the next delimiter.
         self.rest = re.compile(b"(?:" + text + b"|[^" + between + odd + b"])*", re.DOTALL)
         #: What stands for another byte, within quotes.

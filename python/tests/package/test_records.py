@@ -101,6 +101,9 @@ def test_fields_of_records(escape):
         assert syntax.fields(record.encode()) == [field.encode() for field in fields], record
     whole = list(syntax.whole([b'1;"a', b"b", b'c";2', b"3"], b"\n"))
     assert whole == [b'1;"a\nb\nc";2', b"3"]
+    # Two quotes at the end of a line are one in the text.
+    assert list(syntax.whole([b'1;"a""', b'b"', b'2;"""', b'"""'], b"\n")) == [b'1;"a""\nb"', b'2;"""\n"""']
+    assert syntax.fields(b'1;"a""\nb"') == [b"1", b'a"\nb']
     # Not in time that grows with the square of the lines.
     long = [b'1;"a', *[b"x" * 100] * 20_000, b'b";2']
     assert len(list(syntax.whole([*long, b"3"], b"\n"))) == 2
