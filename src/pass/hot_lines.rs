@@ -9,22 +9,29 @@
 //! they would be written, read back and compared, all into one bucket.
 //!
 //! A slot remembers a hash first and the line only when the hash comes again: most lines come once
-//! while a slot is theirs, and need no copy.
+//! while a slot is theirs, and need no copy. The slots are in groups; a line may have any slot of its group, and takes
+//! the one that was not used for longest. With one slot for a line, a sixth of a hundred hot lines had to share theirs,
+//! and drove each other out.
 
 use crate::selection::{NO_ORDINAL, Place};
 
-/// Slots for lines. A power of two.
-const SLOTS: usize = 512;
+/// Groups of slots. A power of two.
+const GROUPS: usize = 128;
+/// Slots of a group. A power of two.
+const WAYS: usize = 4;
+/// The bits of a hash that [`HotLines::hashes`] uses for a number of a slot.
+const WAY_BITS: u64 = WAYS as u64 - 1;
 /// The longest line that is remembered, in bytes.
 const LONGEST: usize = 120;
 
 /// Recently seen lines of one worker.
 #[derive(Debug)]
 pub(super) struct HotLines {
-    /// The hash that came to each slot last; 0 at the start.
-    hashes: Vec<u64>,
+    /// The hashes that came to each group last, the latest first. The lowest bits of each are the number of its slot in
+    /// the group, instead of its own.
+    hashes: Vec<[u64; WAYS]>,
     /// A line of each slot whose hash came at least twice.
-    lines: Vec<HotLine>,
+    lines: Vec<[HotLine; WAYS]>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -47,8 +54,8 @@ impl HotLines {
             bytes: [0; LONGEST],
         };
         Self {
-            hashes: vec![0; SLOTS],
-            lines: vec![nothing; SLOTS],
+            hashes: vec![std::array::from_fn(|slot| slot as u64); GROUPS],
+            lines: vec![[nothing; WAYS]; GROUPS],
         }
     }
 
@@ -56,12 +63,16 @@ impl HotLines {
     /// came before.
     pub(super) fn is_repeat(&mut self, hash: u64, line: &[u8], place: impl Into<Place>) -> bool {
         let place = place.into();
-        let slot = hash as usize % SLOTS;
-        if self.hashes[slot] != hash {
-            self.hashes[slot] = hash;
+        let group = hash as usize / WAYS % GROUPS;
+        let hashes = &mut self.hashes[group];
+        let noted = hashes.iter().position(|noted| (noted ^ hash) <= WAY_BITS);
+        hashes[..=noted.unwrap_or(WAYS - 1)].rotate_right(1);
+        let slot = hashes[0] & WAY_BITS;
+        hashes[0] = hash & !WAY_BITS | slot;
+        if noted.is_none() {
             return false;
         }
-        let recent = &mut self.lines[slot];
+        let recent = &mut self.lines[group][slot as usize];
         if recent.hash == hash && recent.line() == Some(line) && recent.place <= place {
             return true;
         }
@@ -96,10 +107,23 @@ mod tests {
         let mut recent = HotLines::new();
         let times: Vec<bool> = (0..4).map(|_| recent.is_repeat(7, b"hot", 9)).collect();
         assert_eq!(times, [false, false, true, true]);
-        // A line of the same slot drives it out.
-        assert!(!recent.is_repeat(7 + SLOTS as u64, b"other", 9));
-        assert!(!recent.is_repeat(7, b"hot", 9));
-        assert!(recent.is_repeat(7, b"hot", 9));
+    }
+
+    #[test]
+    fn the_line_of_a_group_that_came_least_recently_is_driven_out() {
+        let mut recent = HotLines::new();
+        let mut comes = |number: usize| {
+            let hash = 7 + (number * GROUPS * WAYS) as u64;
+            recent.is_repeat(hash, format!("{number}").as_bytes(), 9)
+        };
+        // As many lines as slots come by turns without end.
+        let turns: Vec<bool> = (0..4 * WAYS).map(|turn| comes(turn % WAYS)).collect();
+        assert_eq!(turns, [[false; 2 * WAYS], [true; 2 * WAYS]].concat());
+        // Another one drives out the first of them; the others stay.
+        assert!(!comes(WAYS));
+        assert!((1..WAYS).all(&mut comes));
+        // It left no copy behind, so the first, when it is back in the same slot, finds its own.
+        assert_eq!([0; 3].map(comes), [false, true, true]);
     }
 
     #[test]
