@@ -137,25 +137,17 @@ impl BuildArguments {
     }
 }
 
-// What is asked, and of what. (Not a doc comment: it would become the help text of its commands.)
+// A filter in a file, and the lines that it is asked for, or changed by. (Not a doc comment: it would become the help
+// text of its commands.)
 #[derive(Debug, Args)]
-pub(crate) struct AskArguments {
+pub(crate) struct StoredArguments {
     /// Filter file
-    #[arg(value_name = "FILTER")]
+    #[arg(value_name = "FILTER", help_heading = None)]
     pub(crate) filter: PathBuf,
 
-    /// Files with the lines to look up [default: standard input]
-    #[arg(value_name = "FILE")]
+    /// Files with the lines [default: standard input]
+    #[arg(value_name = "FILE", help_heading = None)]
     files: Vec<PathBuf>,
-
-    #[arg(short, long, help = texts::OUTPUT, value_name = "FILE", help_heading = RESULT)]
-    pub(crate) output: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) out_via: OutViaArguments,
-
-    #[command(flatten)]
-    pub(crate) compress: CompressArguments,
 
     #[command(flatten)]
     pub(crate) format: FormatArguments,
@@ -167,21 +159,29 @@ pub(crate) struct AskArguments {
     pub(crate) work: WorkArguments,
 }
 
-impl AskArguments {
-    /// Returns the arguments that say how lines are read.
-    pub(crate) fn how(&self) -> (&FormatArguments, &ReadingArguments) {
-        (&self.format, &self.reading)
+impl StoredArguments {
+    /// Yields the inputs as paths.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        or_stdin(&self.files)
     }
 
     /// Returns the inputs as named.
     pub(crate) fn sources(&self) -> Vec<Source> {
         self.files().map(Source::from).collect()
     }
+}
 
-    /// Yields the inputs as paths.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        or_stdin(&self.files)
-    }
+// Where the answers go.
+#[derive(Debug, Args)]
+pub(crate) struct AnswerArguments {
+    #[arg(short, long, help = texts::OUTPUT, value_name = "FILE", help_heading = RESULT)]
+    pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) out_via: OutViaArguments,
+
+    #[command(flatten)]
+    pub(crate) compress: CompressArguments,
 }
 
 /// Print the lines that the filter may contain.
@@ -197,10 +197,13 @@ pub(crate) struct QueryArguments {
     pub(crate) invert: bool,
 
     #[command(flatten)]
-    pub(crate) ask: AskArguments,
+    pub(crate) answer: AnswerArguments,
 
     #[arg(long, help = texts::COUNT_ONLY, help_heading = RESULT)]
     pub(crate) count_only: bool,
+
+    #[command(flatten)]
+    pub(crate) stored: StoredArguments,
 }
 
 /// Print each line with an upper bound on how often it was inserted (for spectral and counting filters).
@@ -210,7 +213,10 @@ pub(crate) struct QueryArguments {
 #[derive(Debug, Args)]
 pub(crate) struct CountArguments {
     #[command(flatten)]
-    pub(crate) ask: AskArguments,
+    pub(crate) answer: AnswerArguments,
+
+    #[command(flatten)]
+    pub(crate) stored: StoredArguments,
 }
 
 /// Remove lines that were inserted (for counting and fingerprint filters).
@@ -221,45 +227,7 @@ pub(crate) struct CountArguments {
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArguments {
     #[command(flatten)]
-    pub(crate) change: ChangeArguments,
-}
-
-// What is changed, and by what.
-#[derive(Debug, Args)]
-pub(crate) struct ChangeArguments {
-    /// Filter file
-    #[arg(value_name = "FILTER")]
-    pub(crate) filter: PathBuf,
-
-    /// Files with the lines [default: standard input]
-    #[arg(value_name = "FILE")]
-    files: Vec<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) format: FormatArguments,
-
-    #[command(flatten)]
-    pub(crate) reading: ReadingArguments,
-
-    #[command(flatten)]
-    pub(crate) work: WorkArguments,
-}
-
-impl ChangeArguments {
-    /// Returns the arguments that say how lines are read.
-    pub(crate) fn how(&self) -> (&FormatArguments, &ReadingArguments) {
-        (&self.format, &self.reading)
-    }
-
-    /// Yields the inputs as paths.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        or_stdin(&self.files)
-    }
-
-    /// Returns the inputs as named.
-    pub(crate) fn sources(&self) -> Vec<Source> {
-        self.files().map(Source::from).collect()
-    }
+    pub(crate) stored: StoredArguments,
 }
 
 /// Insert lines into a filter.
@@ -278,7 +246,7 @@ pub(crate) struct InsertArguments {
     pub(crate) print_new: bool,
 
     #[command(flatten)]
-    pub(crate) change: ChangeArguments,
+    pub(crate) stored: StoredArguments,
 
     #[arg(short, long, help = texts::OUTPUT, long_help = long(texts::OUTPUT, NEW_LINES), value_name = "FILE", help_heading = RESULT, requires = "print_new")]
     pub(crate) output: Option<PathBuf>,

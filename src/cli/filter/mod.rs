@@ -16,7 +16,7 @@ use outset::filter::{Filter, Kind, StoredFilter};
 use outset::stored::{BuildRequest, Change, Question, build, change, insert_new, merge, query};
 use outset::{Interrupt, Options, Result};
 
-use super::options::{FormatArguments, ReadingArguments, TalkArguments};
+use super::options::TalkArguments;
 use super::outputs::{Claims, Outputs};
 use super::progress::Reporter;
 use super::screen::warn;
@@ -24,7 +24,8 @@ use super::signals;
 use crate::cli::numbers;
 pub(crate) use arguments::FilterCommand;
 use arguments::{
-    AskArguments, BuildArguments, InsertArguments, MergeArguments, RemoveArguments, WorkArguments,
+    AnswerArguments, BuildArguments, InsertArguments, MergeArguments, RemoveArguments,
+    StoredArguments, WorkArguments,
 };
 use overfull::warn_if_overfull;
 
@@ -38,10 +39,24 @@ pub(crate) fn run(command: &FilterCommand, interrupt: &Interrupt) -> Result<()> 
             } else {
                 Question::Present
             };
-            run_query(&arguments.ask, question, arguments.count_only, interrupt)
+            let count_only = arguments.count_only;
+            run_query(
+                &arguments.stored,
+                &arguments.answer,
+                question,
+                count_only,
+                interrupt,
+            )
         }
         FilterCommand::Count(arguments) => {
-            run_query(&arguments.ask, Question::Counts, false, interrupt)
+            let question = Question::Counts;
+            run_query(
+                &arguments.stored,
+                &arguments.answer,
+                question,
+                false,
+                interrupt,
+            )
         }
         FilterCommand::Insert(arguments) => run_insert(arguments, interrupt),
         FilterCommand::Remove(arguments) => run_remove(arguments, interrupt),
@@ -52,14 +67,10 @@ pub(crate) fn run(command: &FilterCommand, interrupt: &Interrupt) -> Result<()> 
 
 /// Makes the [`options`] of a command that reads lines for a filter that there is. Rules that the filter keeps for them
 /// need not be given again.
-fn reading_options(
-    arguments: &WorkArguments,
-    (format, reading): (&FormatArguments, &ReadingArguments),
-    interrupt: &Interrupt,
-) -> (Options, Arc<Reporter>) {
-    let (options, reporter) = options(arguments, interrupt);
-    let mut options = reading.add_to(options);
-    options.format = format.format();
+fn reading_options(arguments: &StoredArguments, interrupt: &Interrupt) -> (Options, Arc<Reporter>) {
+    let (options, reporter) = options(&arguments.work, interrupt);
+    let mut options = arguments.reading.add_to(options);
+    options.format = arguments.format.format();
     (options, reporter)
 }
 
@@ -152,16 +163,17 @@ fn save(
 }
 
 fn run_query(
-    arguments: &AskArguments,
+    arguments: &StoredArguments,
+    answer: &AnswerArguments,
     question: Question,
     count_only: bool,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let (mut options, reporter) = reading_options(&arguments.work, arguments.how(), interrupt);
-    let (output, talk) = (arguments.output.as_deref(), &arguments.work.talk);
+    let (mut options, reporter) = reading_options(arguments, interrupt);
+    let (output, talk) = (answer.output.as_deref(), &arguments.work.talk);
     let mut claims = Claims::reading(arguments.files().chain([&arguments.filter]));
-    claims.send_result(output, &arguments.out_via, talk)?;
-    claims.compress(arguments.compress.asked(), &mut options)?;
+    claims.send_result(output, &answer.out_via, talk)?;
+    claims.compress(answer.compress.asked(), &mut options)?;
     claims.check_names(false, talk)?;
     signals::watch_mapping(&arguments.filter, interrupt)?;
     let stored = StoredFilter::open(&arguments.filter)?;
@@ -200,8 +212,8 @@ fn open_to_change(
 }
 
 fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> {
-    let asked = &arguments.change;
-    let (mut options, reporter) = reading_options(&asked.work, asked.how(), interrupt);
+    let asked = &arguments.stored;
+    let (mut options, reporter) = reading_options(asked, interrupt);
     let path = &asked.filter;
     let mut claims = Claims::reading(asked.files());
     claims.change_filter(path)?;
@@ -232,9 +244,9 @@ fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> 
 }
 
 fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> {
-    let arguments = &arguments.change;
+    let arguments = &arguments.stored;
     let path = &arguments.filter;
-    let (options, reporter) = reading_options(&arguments.work, arguments.how(), interrupt);
+    let (options, reporter) = reading_options(arguments, interrupt);
     let mut claims = Claims::reading(arguments.files());
     claims.change_filter(path)?;
     let (stored, outputs) = open_to_change(path, claims, interrupt)?;
