@@ -271,18 +271,17 @@ mod tests {
     use crate::input::Source;
     use crate::interrupt::Interrupt;
 
+    fn sample_of_source(source: Source) -> Sample {
+        let opened = Input::open_all(&[source], Opening::plain(&Interrupt::new()));
+        let input = opened.unwrap().remove(0);
+        let sampled = sample(&input, LineFormat::default(), 0, &|| Ok(()), &|_| {});
+        sampled.unwrap().unwrap()
+    }
+
     fn sample_of(bytes: &[u8]) -> Sample {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
-        let input = Input::open_all(
-            &[Source::from(file.path())],
-            Opening::plain(&Interrupt::new()),
-        )
-        .unwrap()
-        .remove(0);
-        sample(&input, LineFormat::default(), 0, &|| Ok(()), &|_| {})
-            .unwrap()
-            .unwrap()
+        sample_of_source(Source::from(file.path()))
     }
 
     #[test]
@@ -346,12 +345,7 @@ mod tests {
             path
         };
         let files = crate::Files::new("files", texts.iter().enumerate().map(write));
-        let input = Input::open_all(&[Source::from(files)], Opening::plain(&Interrupt::new()))
-            .unwrap()
-            .remove(0);
-        sample(&input, LineFormat::default(), 0, &|| Ok(()), &|_| {})
-            .unwrap()
-            .unwrap()
+        sample_of_source(Source::from(files))
     }
 
     #[test]

@@ -68,19 +68,12 @@ impl LineSet {
         for group in groups(indexes) {
             let candidates = self.fetch_candidates(batch, &group);
             for (&index, candidate) in group.iter().zip(candidates) {
-                let line = batch.keys[index as usize];
-                // Marking changes no slot and moves no record, so the candidates stay right. No record with its
-                // tag means that the line is absent; another line with its tag, that the search goes on.
-                let found = match candidate {
-                    Some(record) if self.records.record(record) != line => {
-                        self.find(batch.hashes[index as usize], line)
-                    }
-                    candidate => candidate,
-                };
+                // Marking changes no slot and moves no record, so the candidates stay right.
+                let found = self.found(batch, index, candidate);
                 let place = batch.place(index);
                 let new = found.and_then(|record| self.records.mark_record(record, side, place));
                 if let Some(mark) = new {
-                    on_mark(line, mark)?;
+                    on_mark(batch.keys[index as usize], mark)?;
                 }
             }
         }
@@ -101,16 +94,9 @@ impl LineSet {
         for group in groups(indexes) {
             let candidates = self.fetch_candidates(batch, &group);
             for (&index, candidate) in group.iter().zip(candidates) {
-                let line = batch.keys[index as usize];
-                let found = match candidate {
-                    Some(record) if self.records.record(record) != line => {
-                        self.find(batch.hashes[index as usize], line)
-                    }
-                    candidate => candidate,
-                };
-                let found =
-                    found.map_or(LineState::with_mark(0), |record| self.records.found(record));
-                each(index, found)?;
+                let found = self.found(batch, index, candidate);
+                let state = found.map(|record| self.records.found(record));
+                each(index, state.unwrap_or(LineState::with_mark(0)))?;
             }
         }
         Ok(())
@@ -157,6 +143,20 @@ impl LineSet {
         // The smallest place is kept: where it is that of this line, no other came with one as small.
         let has_ordinal = self.records.kept.has_ordinal && place.ordinal != NO_ORDINAL;
         !is_new && (!has_ordinal || self.records.kept.found(words, 0).ordinal != place.ordinal)
+    }
+
+    /// Returns the record of the line at `index`, of which [`LineSet::fetch_candidates`] has returned the
+    /// `candidate`: no record with its tag means that the line is absent; another line with its tag, that the search
+    /// goes on.
+    #[inline]
+    fn found(&self, batch: Batch<'_>, index: u32, candidate: Option<usize>) -> Option<usize> {
+        let line = batch.keys[index as usize];
+        match candidate {
+            Some(record) if self.records.record(record) != line => {
+                self.find(batch.hashes[index as usize], line)
+            }
+            candidate => candidate,
+        }
     }
 
     /// Fetches the memory that a group of lines needs. Returns for each line which record it may be: the first
