@@ -213,8 +213,8 @@ pub struct FilterStats {
     pub fill: f64,
     /// The rate that follows from the fill.
     pub fill_fpr: f64,
-    /// The expected number of different lines of the last input that passed by mistake, from the fill and from how many
-    /// were refused. 0 for exact strategies, which remove such lines.
+    /// The expected number of different lines of the last input that passed by mistake, from the fill and from about
+    /// how many different ones were refused. 0 for exact strategies, which remove such lines.
     pub expected_false_lines: f64,
     /// The expected number of lines that are missing from an approximate difference or union, because the filter took
     /// them for lines that it has; it follows from the fill. 0 for all other results, and then absent.

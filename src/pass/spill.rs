@@ -42,6 +42,7 @@ use crate::pass::scan::{Worker, scan};
 use crate::pass::writing::write;
 use crate::run::Run;
 use crate::selection::{LineState, Rule, Sides};
+use crate::sketch::DistinctCounter;
 use crate::spill::block_sink::BlockSink;
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::fill;
@@ -72,6 +73,8 @@ pub(crate) struct SpillRequest<'a, 's> {
     pub(crate) cache: Option<(&'a DuplicateCache<'a>, usize)>,
     /// The writing of lines that the prefilter refuses; `None` drops them.
     pub(crate) refused: Option<Refused<'a, 's>>,
+    /// The counter of the different lines that the prefilter refuses, where somebody wants to know.
+    pub(crate) refused_counter: Option<&'a DistinctCounter>,
     /// The receiver of the buckets' blocks, instead of memory and temporary files. The buckets then have counts and
     /// no lines.
     pub(crate) block_sink: Option<&'a dyn BlockSink>,
@@ -122,6 +125,7 @@ pub(crate) fn spill(
         keeps_repeats,
         cache,
         refused,
+        refused_counter,
         block_sink,
     } = request;
     let phase = run.input_phase("spill", input);
@@ -148,6 +152,7 @@ pub(crate) fn spill(
             feed: updater.as_ref(),
             passing: Vec::with_capacity(BATCH),
             refused: refused.map(|refused| (refused, Outbox::new(refused.out))),
+            refused_counter,
             refused_indexes: Vec::new(),
             hot: (!keeps_repeats).then(HotLines::new),
             cache,
@@ -206,7 +211,9 @@ struct SpillWorker<'a, 'f, 's> {
     passing: Vec<u32>,
     /// The writing of the other lines, and this worker's part of them.
     refused: Option<(Refused<'a, 's>, Outbox<'a, 's>)>,
-    /// Indexes of the others.
+    /// The counter of the different ones among the others, shared by all workers.
+    refused_counter: Option<&'a DistinctCounter>,
+    /// Indexes of the others, where they are written.
     refused_indexes: Vec<u32>,
     /// Lines that this worker spilled a moment ago, unless repeats are kept.
     hot: Option<HotLines>,
@@ -233,6 +240,9 @@ impl Worker for SpillWorker<'_, '_, '_> {
                 let found = refused.singleton.at(batch.ordinal(index));
                 write(refused.rule, line, found, refused.times, out)?;
             }
+        }
+        if let Some(counter) = self.refused_counter {
+            counter.add_all_but(batch.hashes, &self.passing);
         }
         let passed = self.passing.len();
         self.counts

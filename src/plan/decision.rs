@@ -92,12 +92,6 @@ impl Plan {
         self.sized.job.any_lines.is_some()
     }
 
-    /// Returns the least share, 0..1, of different lines in the input that comes last, as far as its sample shows it.
-    pub(crate) fn distinct_share_of_last(&self) -> f64 {
-        let distinct = self.sized.distinct.last().map_or(0, |it| it.least);
-        distinct as f64 / self.sized.sizes.last.lines.max(1) as f64
-    }
-
     /// Returns the memory limit of the process, in bytes.
     pub fn limit_bytes(&self) -> u64 {
         self.layout.memory_bytes

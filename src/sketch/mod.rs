@@ -31,6 +31,7 @@
 //! the share as the estimator: `k` over the `k + 1`st hash has no bias).
 
 mod bounds;
+mod counter;
 
 use crate::error::Result;
 use crate::hash::{Purpose, derive};
@@ -40,6 +41,7 @@ use crate::memory::buffer::Buffer;
 pub use self::bounds::Bounds;
 use self::bounds::population;
 pub(crate) use self::bounds::proportion;
+pub(crate) use self::counter::DistinctCounter;
 
 /// The threshold where nothing was dropped.
 const ALL: u64 = u64::MAX;

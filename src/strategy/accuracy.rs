@@ -16,8 +16,8 @@ pub(super) struct FilterAccuracy {
     pub(super) stats: Option<FilterStats>,
     /// About how many lines the filter took for others when they were put into it.
     taken_for_others: f64,
-    /// The lines of the last input, and how many of them passed all filters, where these are the answer.
-    passed: Option<(u64, u64)>,
+    /// About how many different lines of the last input the filters refused, where the others are the answer.
+    refused: Option<f64>,
 }
 
 impl FilterAccuracy {
@@ -50,19 +50,17 @@ impl FilterAccuracy {
         }
     }
 
-    /// Notes that `passed` of the `lines` lines of the last input passed all filters.
-    pub(super) fn note_passed(&mut self, lines: u64, passed: u64) {
-        self.passed = Some((lines, passed));
+    /// Notes that the filters refused about `refused` different lines of the last input.
+    pub(super) fn note_refused(&mut self, refused: f64) {
+        self.refused = Some(refused);
     }
 
     /// Notes how many lines of the answer of `plan`, which is complete, are wrong or missing.
     pub(super) fn note_mistakes(&mut self, plan: &Plan, inputs: &[Input], out: &Collector<'_>) {
         if plan.may_miss_lines() {
             self.note_missing(plan, inputs, out);
-        } else if let Some((stats, (lines, passed))) = self.stats.as_mut().zip(self.passed) {
-            let different = plan.distinct_share_of_last();
-            stats.expected_false_lines =
-                expected_false_lines(lines, passed, out.found(), different, stats.fill_fpr);
+        } else if let Some((stats, refused)) = self.stats.as_mut().zip(self.refused) {
+            stats.expected_false_lines = expected_false_lines(refused, out.found(), stats.fill_fpr);
         }
     }
 
@@ -84,22 +82,16 @@ impl FilterAccuracy {
     }
 }
 
-/// Estimates how many of the `found` different lines that passed did so by mistake. Of `lines` lines, of which the
-/// share `distinct` (0 to 1) is different by the sample, `passed` have passed filters with the joint rate `fpr` (0 to
-/// 1).
+/// Estimates how many of the `found` different lines that passed filters with the joint rate `fpr` (0 to 1) did so by
+/// mistake, when about `refused` different ones did not pass.
 ///
-/// The refused lines were certainly not common. They are the share 1 - fpr of all different lines that are not common,
-/// and the share fpr passed: so refused * fpr / (1 - fpr) passed by mistake. How many different ones were refused
-/// follows from the sample, or from how often lines that passed came: from the latter if few of those are very
-/// frequent, from the former if the sample shows how many lines are different. Both are rather too low, so the larger
-/// one counts. A filter of rate 1 refuses nothing and says nothing; all may be false.
-fn expected_false_lines(lines: u64, passed: u64, found: u64, distinct: f64, fpr: f64) -> f64 {
-    let (refused, found) = (lines.saturating_sub(passed) as f64, found as f64);
+/// The refused lines were certainly not common. They are the share 1 - fpr of all different lines that are not
+/// common, and the share fpr passed: so refused * fpr / (1 - fpr) passed by mistake. A filter of rate 1 refuses
+/// nothing and says nothing; all may be false.
+fn expected_false_lines(refused: f64, found: u64, fpr: f64) -> f64 {
+    let found = found as f64;
     if fpr >= 1.0 {
         return found;
     }
-    let by_sample = lines as f64 * distinct - found;
-    let by_passed = refused * found / passed.max(1) as f64;
-    let different = by_sample.max(by_passed).min(refused);
-    (different * fpr / (1.0 - fpr)).min(found)
+    (refused * fpr / (1.0 - fpr)).min(found)
 }

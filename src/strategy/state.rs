@@ -25,6 +25,7 @@ use crate::plan::steps::{At, Lets, Lives, Seen, Slot, Step, Through};
 use crate::plan::{FilterPlan, Plan};
 use crate::run::Run;
 use crate::selection::Sides;
+use crate::sketch::DistinctCounter;
 use crate::spill::pool::BlockPool;
 use crate::strategy::accuracy::FilterAccuracy;
 use crate::strategy::slots::{Held, HeldKind, Slots, StoredFilters};
@@ -188,12 +189,14 @@ impl<'a> StepState<'a> {
         };
         let refusing = prefilter.map(Refusing);
         let absent = refusing.as_ref().filter(|_| lets == Some(Lets::Absent));
+        let counter = (lets == Some(Lets::Answer)).then(DistinctCounter::new);
         let request = SpillRequest {
             prefilter: absent.map_or(prefilter, |absent| Some(absent)),
             feed: fed.as_mut(),
             keeps_repeats: sides.rule().needs_repeats_of(input.sides()),
             cache: self.cache.as_ref().map(|cache| (cache, at as usize)),
             refused: Refused::of(sides, at as usize, out).filter(|_| writes_refused),
+            refused_counter: counter.as_ref(),
             block_sink: None,
         };
         let spilled = spill(run, pool, input, request)?;
@@ -201,8 +204,8 @@ impl<'a> StepState<'a> {
         let fpr = asked
             .filter(|_| prefilter.is_some())
             .map_or(1.0, |held| held.fpr);
-        if lets == Some(Lets::Answer) {
-            self.accuracy.note_passed(input.lines(), spilled.passed);
+        if let Some(counter) = counter {
+            self.accuracy.note_refused(counter.estimate());
         }
         self.stores.push(Store { at, spilled, fpr });
         if let Some((slot, fed)) = feed.zip(fed) {

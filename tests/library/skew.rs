@@ -422,3 +422,24 @@ fn h1_a_hot_line_is_spilled_a_few_times_and_counts_as_passed() {
         "{told} were told, {false_lines} found"
     );
 }
+
+#[test]
+fn h1_a_line_that_comes_again_far_from_its_first_time_is_one_mistake() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    let second = numbered(40_000..90_000, 60);
+    let files = sandbox.files(&[numbered(0..50_000, 60), second.repeat(9)]);
+    let options = Options {
+        strategy: Some(Strategy::Bloom),
+        bits_per_key: Some(3.0),
+        ..sandbox.options()
+    };
+    let (found, stats) = run(&files, &options).unwrap();
+    let false_lines = found.len() as f64 - 10_000.0;
+    let told = stats.filter.unwrap().expected_false_lines;
+    assert!(false_lines > 1000.0);
+    assert!(
+        (told / false_lines - 1.0).abs() < 0.15,
+        "{told} were told, {false_lines} found"
+    );
+}
