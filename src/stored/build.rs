@@ -22,6 +22,7 @@ use crate::run::Run;
 use crate::run::survey::survey;
 use crate::size::{display_bytes, display_rate};
 use crate::stored::{reading_as, with_run};
+use crate::sys::machine;
 
 /// The number of lines that a filter is laid out for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,8 +156,12 @@ pub struct Built {
 pub fn build(inputs: &[Source], request: &BuildRequest<'_>, options: &Options) -> Result<Built> {
     request.check()?;
     let of_model = request.like.map(|model| reading_as(model, options));
-    let options = &of_model.unwrap_or_else(|| Ok(options.clone()))?;
+    let mut options = of_model.unwrap_or_else(|| Ok(options.clone()))?;
     let inputs = Input::open_all(inputs, options.opening())?;
+    // Lines that must be counted take a run of their own, before that which inserts.
+    let resident_bytes = &mut options.resident_bytes;
+    resident_bytes.get_or_insert_with(machine::resident_bytes);
+    let options = &options;
     let (shape, rules) = match request.like {
         Some(model) => (model.shape(), model.rules()),
         None => {

@@ -1,6 +1,8 @@
 //! The memory of filters, measured from outside: a filter that is asked may be larger than the limit, one that is built
 //! or changed must fit, and what is refused says which limit would do.
 
+use data_gen::Compression;
+
 use crate::data::{lines, megabytes};
 use crate::limits::memory::measured;
 use crate::sandbox::{Outcome, Sandbox};
@@ -178,5 +180,17 @@ fn a_filter_that_does_not_fit_is_refused_with_a_limit_that_does() {
         let refused = sandbox.run(&format!("{command} --memory 32M"));
         refused.fails(6, &["memory limit", "does not fit in 32 MiB"]);
         under(&sandbox, advised(&refused), command);
+    }
+}
+
+#[test]
+fn c12_the_first_limit_that_a_filter_of_compressed_lines_is_advised_does() {
+    let sandbox = Sandbox::new();
+    // They are counted before they are inserted, and decoded both times.
+    for compression in [Compression::Bzip2, Compression::Xz, Compression::Zstd] {
+        sandbox.write("a", compression.compress(&megabytes(4, 0)).unwrap());
+        let refused = sandbox.run("filter build a -o ../out/f --memory 8M");
+        refused.fails(6, &["decoding takes"]);
+        under(&sandbox, advised(&refused), "filter build a -o ../out/f");
     }
 }
