@@ -97,17 +97,19 @@ fn all_settings(most: u32) -> Vec<Setting> {
 }
 
 #[test]
-fn h9_j1_all_settings_agree_on_the_same_inputs() {
-    settings_agree(30);
+fn h9_j1_settings_agree_on_the_same_inputs() {
+    // Each two of a strategy, a number of threads, and a number of buckets, spilling or not.
+    settings_agree(30, |number| number % 5 < 3);
 }
 
 #[test]
 #[ignore = "slow: tens of thousands of files"]
 fn h9_j1_all_settings_up_to_a_thousand_buckets_agree_on_the_same_inputs() {
-    settings_agree(1000);
+    settings_agree(1000, |_| true);
 }
 
-fn settings_agree(most_buckets: u32) {
+/// Runs those settings that are wanted by their number.
+fn settings_agree(most_buckets: u32, is_wanted: fn(usize) -> bool) {
     let _shared = beside_others();
     // The first case in which something is common; a small one, for many buckets are many files.
     let has_common = |case: &Case| {
@@ -117,8 +119,10 @@ fn settings_agree(most_buckets: u32) {
     let cases = (0..).map(|number| case(number, Scale::FUZZED));
     let cases = cases.filter(|case| case.inputs.iter().all(|input| !input.is_fifo));
     for case in cases.filter(has_common).take(1) {
+        let settings = all_settings(most_buckets).into_iter().enumerate();
+        let wanted = settings.filter(|&(number, _)| is_wanted(number));
         let found = judge(&Case {
-            settings: all_settings(most_buckets),
+            settings: wanted.map(|(_, setting)| setting).collect(),
             ..case
         });
         assert!(found > 0);
