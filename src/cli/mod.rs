@@ -46,6 +46,7 @@ mod size;
 mod streams;
 mod summary;
 mod texts;
+mod urls;
 mod usage;
 
 use std::ffi::OsString;

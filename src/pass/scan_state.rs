@@ -23,10 +23,6 @@ use crate::set::ipv4;
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
 
-/// The advice for a record without a key that looks like a comment.
-const OR_COMMENT: &str = "if lines that begin with # are comments, pass over them with `comment` '#'; else correct it, or \
-                          leave such records out with `BadRecords::Skip`";
-
 /// The work and the state of one worker of a scan: made on the worker's thread, used there alone, and dropped there.
 /// What workers share is borrowed by the closure that makes them.
 pub(crate) trait Worker {
@@ -281,11 +277,7 @@ impl<'a> ScanState<'a> {
             return Ok(());
         }
         let (what, advice) = bad.describe(keying.columns(chunk.part));
-        let advice = if record.first() == Some(&b'#') {
-            OR_COMMENT
-        } else {
-            advice
-        };
+        let advice = bad.advice_by_look(record).unwrap_or(advice);
         let error = Error::BadRecord {
             path: self.input.part_name(chunk.part).to_owned(),
             line: None,

@@ -327,6 +327,27 @@ pub(crate) enum Bad {
 }
 
 impl Bad {
+    /// Returns the advice for a record that looks like something else, if it does: a comment, or a part of JSON that
+    /// does not have an object on each line.
+    pub(crate) fn advice_by_look(self, record: &[u8]) -> Option<&'static str> {
+        let advice = match (self, record.trim_ascii()) {
+            _ if record.starts_with(b"#") => {
+                "if lines that begin with # are comments, pass over them with `comment` '#'; else correct it, or leave such \
+                 records out with `BadRecords::Skip`"
+            }
+            (Self::NoObject, [b'[', ..]) => {
+                "if the file is one JSON array, write each of its objects on a line of its own, as jq -c '.[]' does; or leave \
+                 such records out with `BadRecords::Skip`"
+            }
+            (Self::NoObject, b"{") => {
+                "if objects go on in the next lines, write each on one line, as jq -c . does; or leave such records out with \
+                 `BadRecords::Skip`"
+            }
+            _ => return None,
+        };
+        Some(advice)
+    }
+
     /// Says what is wrong, and what helps, for a message about a record of these columns.
     pub(crate) fn describe(self, columns: &Columns) -> (String, &'static str) {
         const OR_SKIP: &str = "correct it, or leave such records out with `BadRecords::Skip`";

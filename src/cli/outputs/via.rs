@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use outset::{Consumer, Error, Result, Source};
+use rustix::io::Errno;
 
 use super::directory::DirectoryClaim;
 use super::{Claims, is_table};
 use crate::cli::help::RESULT;
 use crate::cli::options::TalkArguments;
 use crate::cli::sides::CommandWords;
+use crate::cli::urls;
 
 /// The option for a result that a command takes.
 #[derive(Debug, Args)]
@@ -42,7 +44,7 @@ impl OutViaArguments {
     /// Makes the command that takes the result, if there is one.
     fn consumer(&self, output: Option<&Path>, talk: &TalkArguments) -> Result<Option<Consumer>> {
         if self.out_via.is_none() {
-            return Ok(None);
+            return output.map_or(Ok(None), |output| self.check_url(output).map(|()| None));
         }
         let Some(name) = output.filter(|&output| output != Path::new("-")) else {
             return Err(Error::usage(
@@ -57,6 +59,19 @@ impl OutViaArguments {
             ));
         }
         Ok(self.named(name, talk))
+    }
+
+    /// Refuses a URL where no command takes the result.
+    fn check_url(&self, output: &Path) -> Result<()> {
+        match urls::to_write(output).filter(|_| self.out_via.is_none()) {
+            None => Ok(()),
+            Some(advice) => Err(Error::Output {
+                target: output.display().to_string(),
+                what: "cannot open for writing",
+                source: Errno::NOENT.into(),
+                advice,
+            }),
+        }
     }
 
     /// Makes the command that takes a result with this name, if there is one.
@@ -89,14 +104,19 @@ impl Claims {
 
     /// Claims the directory at `path` for the files of `sources`, which were named as `given`; or has the command of
     /// `via` take each.
+    ///
+    /// # Errors
+    /// [`Error::Output`] for a URL without a command.
     pub(crate) fn send_to_directory(
         &mut self,
         path: &Path,
         via: &OutViaArguments,
         talk: &TalkArguments,
         (given, sources): (Vec<PathBuf>, &[Source]),
-    ) {
+    ) -> Result<()> {
+        via.check_url(path)?;
         let consumer = via.named(path, talk);
         self.directory = Some(DirectoryClaim::new(path, consumer, given, sources));
+        Ok(())
     }
 }

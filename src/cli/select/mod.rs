@@ -238,7 +238,7 @@ fn claim(request: SelectRequest<'_>, sources: &[Source], options: &mut Options) 
         Some(path) => {
             let writing = writing_sides(request, sources);
             let files = (request.inputs.given(writing), writing);
-            claims.send_to_directory(path, &set.out_via, &set.talk, files);
+            claims.send_to_directory(path, &set.out_via, &set.talk, files)?;
         }
         None => claims.send_result(set.output.as_deref(), &set.out_via, &set.talk)?,
     }

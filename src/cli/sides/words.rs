@@ -6,15 +6,16 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use outset::{Error, Result, Source};
+use rustix::io::Errno;
 
 use super::expand::has_wildcard;
 use super::stdin::STDIN;
 use super::{InputArguments, Side};
-use crate::cli::numbers;
+use crate::cli::{numbers, urls};
 
 /// The number of words of a side that are named.
 const MOST_NAMED: usize = 5;
@@ -100,26 +101,32 @@ impl InputArguments {
         ))
     }
 
-    /// Refuses FILEs that are not there and look like a pattern, or like the name of a result.
+    /// Refuses URLs, and FILEs that are not there and look like a pattern, or like the name of a result.
     fn check_files(&self, purpose: SidesPurpose) -> Result<()> {
         for (index, side) in self.sides.iter().enumerate() {
-            let Side::File(path) = side else { continue };
-            if self.command_of(side, index + 1).is_some() || !is_missing(path) {
+            if self.command_of(side, index + 1).is_some() || matches!(side, Side::List(_)) {
                 continue;
             }
             let is_last = index + 1 == self.sides.len() && index >= purpose.least;
-            let advice = if path.to_str().is_some_and(has_wildcard) {
-                "give the pattern to --side, which reads all files that match it as one side"
-            } else if is_last && purpose.lacks_output {
-                "check the name, or put -o before it if it is where the result goes"
-            } else {
-                continue;
+            let of_file = |path: &Path| match side {
+                Side::File(_) if !is_missing(path) => None,
+                Side::File(_) if path.to_str().is_some_and(has_wildcard) => Some(
+                    "give the pattern to --side, which reads all files that match it as one side",
+                ),
+                Side::File(_) if is_last && purpose.lacks_output => {
+                    Some("check the name, or put -o before it if it is where the result goes")
+                }
+                _ => None,
             };
-            return Err(Error::Input {
-                path: path.clone(),
-                source: io::Error::from_raw_os_error(rustix::io::Errno::NOENT.raw_os_error()),
-                advice,
-            });
+            for path in side.words() {
+                if let Some(advice) = urls::to_read(path).or_else(|| of_file(path)) {
+                    return Err(Error::Input {
+                        path: path.clone(),
+                        source: Errno::NOENT.into(),
+                        advice,
+                    });
+                }
+            }
         }
         Ok(())
     }

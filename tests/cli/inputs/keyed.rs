@@ -360,11 +360,22 @@ fn b22_what_is_no_object_or_has_no_such_field_is_named() {
         ("{\"a\": null}", "has no value for a"),
         ("{\"a\": [1]}", "has no text or number for a"),
         ("[1]", "is not a JSON object"),
-        ("{\"a\": 1", "is not a JSON object"),
+        ("{\"a\": 1", "is not a JSON object: correct it"),
+        // JSON that is no JSON Lines.
+        (
+            "[1, {\"a\": 1},",
+            "is not a JSON object: if the file is one JSON array",
+        ),
+        (" [", "is not a JSON object: if the file is one JSON array"),
+        (
+            " {\r",
+            "is not a JSON object: if objects go on in the next lines",
+        ),
     ] {
         sandbox.write("a", format!("{{\"a\": 2}}\n{record}\n"));
         let location = format!("a: the record at line 2 {what}");
-        sandbox.run("diff --jsonl -k a a b").fails(3, &[&location]);
+        let outcome = sandbox.run("diff --jsonl -k a a b");
+        outcome.fails(3, &[&location, "--bad-records skip"]);
     }
     // The location in a pipe is that of its first byte.
     sandbox

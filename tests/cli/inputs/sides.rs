@@ -546,6 +546,38 @@ fn b20_sides_of_several_words_are_named() {
 }
 
 #[test]
+fn b1_a_url_gets_the_option_for_the_command_that_reads_or_writes_it() {
+    let sandbox = Sandbox::with(b"x\n", b"x\n");
+    for (url, command) in [
+        ("s3://b/a", "--via 'aws s3 cp {} -'"),
+        ("gs://b/a", "--via 'gcloud storage cat {}'"),
+        ("http://b/a", "--via 'curl -fsS {}'"),
+        ("https://b/a", "--via 'curl -fsS {}'"),
+        ("file:///a", "without file://"),
+        ("hdfs://b/a", "the command that reads it to --via"),
+    ] {
+        for files in [format!("a {url}"), format!("--side a --side b {url}")] {
+            sandbox
+                .run(&format!("intersect {files}"))
+                .fails(3, &[&format!("{url}: No such file"), command]);
+        }
+    }
+    for output in ["-o", "--out-dir"] {
+        sandbox
+            .run(&format!("union a b {output} s3://b/all"))
+            .fails(5, &["s3://b/all: ", "--out-via 'aws s3 cp - {}'"]);
+    }
+    // What is there is a file, and a path is no URL.
+    fs::create_dir(sandbox.input("s3:")).unwrap();
+    sandbox.write("s3:/b", "x\n");
+    let found = sandbox.run("intersect a s3://b");
+    assert_eq!(found.succeeds().stdout, b"x\n");
+    sandbox
+        .run("intersect a no/://")
+        .fails(3, &["check the name"]);
+}
+
+#[test]
 fn b1_a_file_that_is_not_there_may_be_a_pattern_or_a_result() {
     let sandbox = Sandbox::with(b"x\n", b"x\n");
     sandbox
