@@ -24,6 +24,14 @@ pub enum Notice {
         /// The input whose lines do not.
         without: PathBuf,
     },
+    /// Most of the sampled lines of one input that are not ASCII are UTF-8, and most of another's are not: none of the
+    /// one can be in the other.
+    Encodings {
+        /// The input whose lines are UTF-8.
+        utf8: PathBuf,
+        /// The input whose lines are not.
+        other: PathBuf,
+    },
     /// More than half of the sampled lines of an input end in a CR, which a filter takes for a part of them.
     KeptCarriageReturns {
         /// The input.
@@ -95,6 +103,12 @@ impl fmt::Display for Notice {
                 "{}: most lines end in CR LF, but most lines of {} do not, so they cannot match: use `strip_cr` to ignore the CR",
                 with.display(),
                 without.display()
+            ),
+            Self::Encodings { utf8, other } => write!(
+                f,
+                "{}: most lines with letters beyond ASCII are not UTF-8, but those of {} are, so they cannot match: convert it, for example with iconv -f CP1252 -t UTF-8",
+                other.display(),
+                utf8.display()
             ),
             Self::KeptCarriageReturns { input } => write!(
                 f,

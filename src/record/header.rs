@@ -198,6 +198,10 @@ fn not_found(name: &str, names: &[Vec<u8>], header: &HeaderRecord, path: &Path) 
                 option_for(other)
             )
         }
+        _ if names.first().is_some_and(|name| name.starts_with(b"#")) => format!(
+            "if lines that begin with # are comments, pass over them with `comment` '#'; else name one of: {}",
+            shown(names)
+        ),
         _ if names.iter().any(|name| name.contains(&b',')) => format!(
             "name one of: {}, with the quotes, or give the number of the field",
             shown(names)

@@ -11,6 +11,7 @@
 
 pub(crate) mod feasibility;
 pub(crate) mod listing;
+mod mismatches;
 pub(crate) mod survey;
 
 use std::sync::Arc;

@@ -103,18 +103,10 @@ impl WindowLines {
         }
     }
 
-    /// Looks at the whole lines of a window. Its first and its last piece may belong to other windows.
-    pub(super) fn add(&mut self, window: &[u8], terminator: u8) {
+    /// Looks at the lines of a window, which are whole.
+    pub(super) fn add(&mut self, lines: &[u8], terminator: u8) {
         let start = self.hashes.len();
-        let whole = |window: &[u8]| {
-            let first = memchr::memchr(terminator, window)?;
-            let last = memchr::memrchr(terminator, window)?;
-            (first < last).then_some(first + 1..last)
-        };
-        let Some(whole) = whole(window) else {
-            return;
-        };
-        let lines = window[whole].split(|&byte| byte == terminator);
+        let lines = lines.split(|&byte| byte == terminator);
         let number = self.windows.min(WINDOW_MASK);
         let hash = |line: &[u8]| checksum::of(line) & !WINDOW_MASK | number;
         self.hashes.extend(lines.take(MOST_LINES).map(hash));
@@ -204,10 +196,10 @@ mod tests {
         let mut repeats = WindowLines::new();
         for window in 0..32 {
             let first = lines / 32 * window;
-            let text: Vec<u8> = (first..first + 502)
+            let text: Vec<u8> = (first + 1..first + 501)
                 .flat_map(|at| format!("{}\n", line(at)).into_bytes())
                 .collect();
-            repeats.add(&text, b'\n');
+            repeats.add(text.trim_ascii_end(), b'\n');
         }
         repeats.distinct(lines)
     }

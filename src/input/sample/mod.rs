@@ -7,6 +7,7 @@
 
 pub(crate) mod distinct_lines;
 pub(crate) mod first_lines;
+mod wide_lines;
 pub(crate) mod windows;
 
 use memchr::memmem;
@@ -17,6 +18,7 @@ use crate::input::beginning::are_mixed;
 use crate::input::keying::Keying;
 use crate::input::sample::distinct_lines::{Distinct, WindowLines};
 use crate::input::sample::first_lines::FirstLines;
+use crate::input::sample::wide_lines::WideLines;
 use crate::input::sample::windows::{Then, Window, for_each_decoded_window, for_each_window};
 use crate::lines::LineFormat;
 use crate::notice::Notice;
@@ -45,6 +47,8 @@ pub(crate) struct Sample {
     pub(crate) ends: u64,
     /// Of these, with a CR before them.
     pub(crate) ends_after_cr: u64,
+    /// Lines seen, or their keys, that are not ASCII.
+    pub(crate) wide_lines: WideLines,
     /// The first lines of its files, where they have fields and none is a header.
     pub(crate) first_lines: FirstLines,
 }
@@ -116,6 +120,7 @@ struct Sampler<'k> {
     /// Last lines of files that have no terminator.
     open_ends: u64,
     lengths: Lengths,
+    wide_lines: WideLines,
     repeats: WindowLines,
     first_lines: FirstLines,
 }
@@ -132,6 +137,7 @@ impl<'k> Sampler<'k> {
             ends_after_cr: 0,
             open_ends: 0,
             lengths: Lengths::default(),
+            wide_lines: WideLines::default(),
             repeats: WindowLines::new(),
             first_lines: FirstLines::default(),
         }
@@ -150,12 +156,16 @@ impl<'k> Sampler<'k> {
             self.ends_after_cr += memmem::find_iter(window.bytes, &after_cr).count() as u64;
         }
         self.lengths.add(window.bytes, self.format);
-        match self.keying {
-            None => self.repeats.add(window.bytes, terminator),
+        let lines = match self.keying {
+            None => window.bytes,
             Some(keying) => {
                 self.take_keys(window, keying.columns(window.part));
-                self.repeats.add(&self.keys, terminator);
+                &self.keys
             }
+        };
+        if let Some(lines) = whole(lines, terminator) {
+            self.repeats.add(lines, terminator);
+            self.wide_lines.add(lines, terminator);
         }
         match window.then {
             Then::NextWindow => {}
@@ -221,9 +231,17 @@ impl<'k> Sampler<'k> {
             longest_line_bytes: self.lengths.longest,
             ends,
             ends_after_cr: self.ends_after_cr,
+            wide_lines: self.wide_lines,
             first_lines: self.first_lines,
         }
     }
+}
+
+/// Returns the lines of a window that are whole. Its first and its last piece may belong to other windows.
+fn whole(window: &[u8], terminator: u8) -> Option<&[u8]> {
+    let first = memchr::memchr(terminator, window)?;
+    let last = memchr::memrchr(terminator, window)?;
+    (first < last).then(|| &window[first + 1..last])
 }
 
 /// The longest line in windows that follow one another.
@@ -296,6 +314,7 @@ mod tests {
                 mean_key_bytes: 0.0,
                 ends: 2,
                 ends_after_cr: 0,
+                wide_lines: WideLines::default(),
                 first_lines: FirstLines::default(),
             }
         );
@@ -358,6 +377,7 @@ mod tests {
             mean_key_bytes: 0.0,
             ends: 2,
             ends_after_cr: 0,
+            wide_lines: WideLines::default(),
             first_lines: FirstLines::default(),
         };
         assert_eq!(sample, expected);

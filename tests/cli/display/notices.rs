@@ -61,6 +61,40 @@ fn a3_lines_that_end_in_cr_on_one_side_only_get_one_hint_and_stay_what_they_are(
 }
 
 #[test]
+fn a20_lines_that_are_encoded_otherwise_in_one_input_get_one_hint() {
+    let sandbox = Sandbox::new();
+    // Most of Latin-1 is CP1252.
+    let texts = |count: usize| {
+        let text: String = (0..count).map(|i| format!("{i},café,plain\n")).collect();
+        let latin: Vec<u8> = text.chars().map(|letter| letter as u8).collect();
+        (text, latin)
+    };
+    // The second is sampled in windows.
+    for count in [3, 50_000] {
+        let (text, latin) = texts(count);
+        sandbox.write("a", &text);
+        sandbox.write("b", &latin);
+        sandbox.write("c", &text);
+        for inputs in ["a b", "b a c", "a b --csv -k 1,2", "a b --csv -k 2"] {
+            let outcome = sandbox.run(&format!("intersect {inputs} --count-only"));
+            let said: Vec<&str> = outcome.succeeds().stderr.lines().collect();
+            assert_eq!(said.len(), 2, "{outcome}");
+            assert!(said[0].starts_with("outset: b: ") && said[0].contains("those of a are"));
+            assert!(said[0].contains("iconv -f CP1252 -t UTF-8"), "{outcome}");
+        }
+        // The keys are ASCII; the others are encoded alike; a filter has nothing to compare with.
+        for arguments in [
+            "intersect a b --csv -k 1 --count-only",
+            "intersect a c --count-only",
+            "union b --count-only",
+            "filter build b -o ../out/f -q",
+        ] {
+            sandbox.run(arguments).succeeds_silently();
+        }
+    }
+}
+
+#[test]
 fn a3_no_hint_is_given_where_none_is_due() {
     let sandbox = mixed(5000);
     let text = lines(0..5000);

@@ -338,8 +338,9 @@ fn a21_a_dot_belongs_to_the_name_of_a_field_that_is_so_called() {
 }
 
 #[test]
-fn b22_a_delimiter_that_does_not_match_is_told_by_the_header() {
+fn b22_a_delimiter_or_a_comment_that_was_not_told_of_is_seen_in_the_header() {
     let sandbox = Sandbox::new();
+    sandbox.write("by.csv", "# by hand, in May\nid,url\n1,a\n");
     sandbox.write("semi.csv", "id;url\n1;a\n");
     sandbox.write("tab.csv", "id\turl\n1\ta\n");
     sandbox.write("bar.csv", "\"id\"|\"url\"\n1|a\n");
@@ -362,6 +363,10 @@ fn b22_a_delimiter_that_does_not_match_is_told_by_the_header() {
             "did you mean --csv without --delimiter?",
         ),
         ("--csv -k nobody semi.csv", "name one of: id;url"),
+        (
+            "--csv -k url by.csv",
+            "pass over them with --comment '#'; else name one of: # by hand, ",
+        ),
         (
             "--csv -k url sep.csv",
             "sep.csv: begins with the line sep=;, which is no header: remove that line",
