@@ -1,9 +1,9 @@
 //! The files that an answer is divided by: each line goes where the file goes that it comes from.
 //!
-//! *Owns:* [`AnswerFiles`], the files of the inputs whose lines are written, whose turn it is, and how many lines of
-//! each were read and written. *Invariants:* lines come by their ordinals, so files take turns in the order of the
-//! sides, and each has one; also a file of which no line is left. *Cost:* 24 bytes a file, and a comparison for each
-//! line that is put in order.
+//! *Owns:* [`AnswerFiles`], the files of the inputs whose lines are written (or the outputs of commands), whose turn
+//! it is, and how many lines of each were read and written. *Invariants:* lines come by their ordinals, so files take
+//! turns in the order of the sides, and each has one; also a file of which no line is left. *Cost:* 24 bytes a file,
+//! and a comparison for each line that is put in order.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,17 +45,14 @@ impl AnswerFiles {
     /// Lists the files of those `inputs` that have ordinals. These were read, and not yet for the answer to be written.
     pub(crate) fn of(inputs: &[Input]) -> Self {
         let files = inputs.iter().filter_map(|input| {
-            let (first, parts) = (input.first_ordinal()?, input.parts()?);
-            let all = parts.starts().zip(parts.all());
-            let all = all.map(|(start, part)| AnswerFile {
-                start: first + start,
-                lines: part.lines(),
+            let (first, (paths, parts)) = (input.first_ordinal()?, input.part_lines()?);
+            let all = parts.into_iter().map(|part| AnswerFile {
+                start: first + part.start,
+                lines: part.lines,
                 written: 0,
             });
-            Some(InputFiles {
-                paths: Arc::clone(parts.paths()),
-                all: all.collect(),
-            })
+            let all = all.collect();
+            Some(InputFiles { paths, all })
         });
         let mut inputs: Vec<InputFiles> = files.collect();
         inputs.sort_by_key(|files| files.all.first().map(|file| file.start));

@@ -72,6 +72,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("Listing", "--files-from"),
     ("sides", "--sides"),
     ("Files", "--side"),
+    ("Producer", "--via"),
     ("side", "--side"),
     ("selection", "--operation"),
     ("range", "--range"),

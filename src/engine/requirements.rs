@@ -78,18 +78,15 @@ impl Requirements<'_> {
                 "choose `Order::Input`, and leave out labels and `with_all`",
             );
         }
-        for input in inputs {
-            let mut numbers = input.sides().iter();
-            if !numbers.any(|&number| rule.keeps_ordinals_of(number)) {
-                continue;
-            }
+        let written = inputs.iter().filter(|input| self.keeps_ordinals(input));
+        for input in written.filter(|input| input.commands().is_none()) {
             let name = input.name().display();
             let Some(parts) = input.parts() else {
                 return refuse(
                     format!(
                         "{name}: is not a file, so that `divides_by_file` has no name for its lines"
                     ),
-                    "copy it to a file first",
+                    "copy it to a file first, or name the command that writes it (`Producer`)",
                 );
             };
             if parts.has_tables() && !self.options.numbers_rows() {
@@ -102,18 +99,13 @@ impl Requirements<'_> {
         Ok(())
     }
 
-    /// Checks that rows whose places are told have numbers, and returns the strategy: `asked`, or one that does not
-    /// copy the outputs of several commands into one file, where their lines have other numbers.
+    /// Checks that rows whose places are told have numbers.
     ///
     /// # Errors
     /// [`Error::Usage`].
-    pub(super) fn strategy_for_places(
-        &self,
-        inputs: &[Input],
-        asked: Option<Strategy>,
-    ) -> Result<Option<Strategy>> {
+    pub(super) fn check_places(&self, inputs: &[Input]) -> Result<()> {
         if !self.selection.tells_places() {
-            return Ok(asked);
+            return Ok(());
         }
         let lacks_numbers =
             |input: &&Input| !(self.options.numbers_rows() && self.keeps_records(input));
@@ -127,17 +119,43 @@ impl Requirements<'_> {
                 "write the rows with `divides_by_file`, or those of one file with `row_numbers`",
             ));
         }
-        match inputs.iter().find(|input| input.is_joined()) {
-            Some(input) if asked == Some(Strategy::Sieve) => Err(Error::usage(
+        Ok(())
+    }
+
+    /// Returns the strategy for outputs of commands whose lines must be numbered, or told apart by their outputs:
+    /// `asked`, or one that copies none of them to a file.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where another one was asked for.
+    pub(super) fn strategy_for_outputs(
+        &self,
+        inputs: &[Input],
+        asked: Option<Strategy>,
+    ) -> Result<Option<Strategy>> {
+        let is_told_apart = |input: &&Input| {
+            (self.selection.tells_places() && input.is_joined())
+                || (self.is_divided && input.commands().is_some() && self.keeps_ordinals(input))
+        };
+        let Some(input) = inputs.iter().find(is_told_apart) else {
+            return Ok(asked);
+        };
+        match asked {
+            None => Ok(Some(Strategy::Partition)),
+            Some(Strategy::Partition | Strategy::Memory) => Ok(asked),
+            Some(other) => Err(Error::usage(
                 format!(
-                    "{}: `with_duplicate_places` cannot number the lines of several outputs that sieve would copy",
+                    "{}: the lines of outputs that {other} would copy cannot be told apart",
                     input.name().display()
                 ),
-                "choose partition, or give each output as a side of its own",
+                "choose partition",
             )),
-            Some(_) => Ok(asked.or(Some(Strategy::Partition))),
-            None => Ok(asked),
         }
+    }
+
+    /// Returns true if the places of its lines matter to the answer.
+    fn keeps_ordinals(&self, input: &Input) -> bool {
+        let mut numbers = input.sides().iter();
+        numbers.any(|&number| self.rule.keeps_ordinals_of(number))
     }
 
     /// Checks that row numbers, where these are the answer, tell rows: all are of one file, or the answer is divided by

@@ -1,8 +1,8 @@
 //! The commands whose output is an input.
 //!
-//! *Owns:* starting them, one after the other, and the headers before their records. *Invariants:* a command is started
-//! when its output is to be read, not before; only the first is started early, where it must say what the fields are
-//! called. Every reading runs them anew. *Cost:* one process at a time.
+//! *Owns:* starting them, one after the other, the headers before their records, and the count of their lines.
+//! *Invariants:* a command is started when its output is to be read, not before; only the first is started early,
+//! where it must say what the fields are called. Every reading runs them anew. *Cost:* one process at a time.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,33 @@ use crate::decode::request::Opening;
 use crate::decode::stream::{StoppableStream, Writer};
 use crate::error::{Error, Result};
 use crate::input::byte_reader::Streams;
+use crate::input::findings::PartLines;
 use crate::input::front::{Front, FrontRules, front_of_stream};
 use crate::interrupt::Interrupt;
+use crate::selection::MOST_ORDERED_BYTES;
 
 /// The output of a command, and who says whether it is all.
 type Output = (File, Arc<dyn Writer>);
+
+/// The facts that are known of an output.
+#[derive(Debug, Clone, Copy)]
+struct OutputFacts {
+    /// The lines before its records, once these are read.
+    front_lines: u64,
+    /// The position in the side of the first of its chunks that was read; [`u64::MAX`] before.
+    start: u64,
+    /// Its lines that workers went through.
+    lines: u64,
+}
+
+impl OutputFacts {
+    /// Nothing is known yet.
+    const NONE: Self = Self {
+        front_lines: 0,
+        start: u64::MAX,
+        lines: 0,
+    };
+}
 
 /// The commands of an input.
 #[derive(Debug)]
@@ -29,8 +51,8 @@ pub(crate) struct Commands {
     interrupt: Interrupt,
     /// The first command, if it runs already and its header was read.
     started: Mutex<Option<Output>>,
-    /// The lines of the front of each output that was read so far.
-    front_lines: Mutex<Vec<u64>>,
+    /// The facts that are known of each output.
+    outputs: Mutex<Vec<OutputFacts>>,
     /// The rules for what comes before the records of each output, and the header of the first; `None` if nothing does.
     front: Option<(FrontRules, Option<Vec<u8>>)>,
 }
@@ -38,26 +60,59 @@ pub(crate) struct Commands {
 impl Commands {
     /// Makes the commands of a producer, of which none runs yet. `interrupt` stops them.
     pub(super) fn new(producer: Producer, interrupt: &Interrupt) -> Self {
+        let outputs = vec![OutputFacts::NONE; producer.names().len()];
         Self {
             producer,
             interrupt: interrupt.clone(),
             started: Mutex::new(None),
-            front_lines: Mutex::default(),
+            outputs: Mutex::new(outputs),
             front: None,
         }
     }
 
     /// Notes the lines before the records of an output.
     fn note_front(&self, number: usize, lines: u64) {
-        let mut noted = self.front_lines.lock();
-        let count = noted.len().max(number + 1);
-        noted.resize(count, 0);
-        noted[number] = lines;
+        self.outputs.lock()[number].front_lines = lines;
     }
 
     /// Counts the lines before the records of an output, once these are read.
     pub(super) fn front_lines(&self, number: usize) -> u64 {
-        self.front_lines.lock().get(number).copied().unwrap_or(0)
+        self.outputs.lock()[number].front_lines
+    }
+
+    /// Forgets the lines of the last reading.
+    pub(super) fn begin_reading(&self) {
+        for output in self.outputs.lock().iter_mut() {
+            let front_lines = output.front_lines;
+            *output = OutputFacts {
+                front_lines,
+                ..OutputFacts::NONE
+            };
+        }
+    }
+
+    /// Counts the lines of a chunk of an output, which is at `position` in the side. Chunks come in any order.
+    pub(super) fn count_lines(&self, number: usize, position: u64, lines: u64) {
+        let output = &mut self.outputs.lock()[number];
+        output.start = output.start.min(position);
+        output.lines += lines;
+    }
+
+    /// Returns where each output begins in the side, and its lines. One without lines begins where the next does, or at
+    /// the end.
+    pub(super) fn part_lines(&self) -> Vec<PartLines> {
+        let outputs = self.outputs.lock();
+        let mut next = MOST_ORDERED_BYTES - 1;
+        let mut found: Vec<PartLines> = Vec::with_capacity(outputs.len());
+        found.extend(outputs.iter().rev().map(|output| {
+            next = output.start.min(next);
+            PartLines {
+                start: next,
+                lines: output.lines,
+            }
+        }));
+        found.reverse();
+        found
     }
 
     /// Returns the name of each, in the order of reading.

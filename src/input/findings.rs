@@ -22,6 +22,15 @@ pub(crate) struct ReadCounts {
     pub(crate) without_number: u64,
 }
 
+/// A file, or the output of a command, as it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PartLines {
+    /// The position in the side at which it begins.
+    pub(crate) start: u64,
+    /// Its lines that workers went through.
+    pub(crate) lines: u64,
+}
+
 /// The findings about an input since it was opened.
 #[derive(Debug)]
 pub(super) struct Findings {

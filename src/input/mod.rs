@@ -26,6 +26,7 @@ pub(crate) mod keying;
 mod labels;
 mod notices;
 mod opening;
+mod part_lines;
 pub(crate) mod parts;
 pub(crate) mod pieces;
 pub(crate) mod sample;

@@ -43,8 +43,9 @@ use crate::sys::file_id::{directory_of, follow_links};
 /// Chooses how a file with this name is compressed; `None`: not at all.
 pub type Compressing = Box<dyn Fn(&Path) -> Option<CompressorPlan> + Send>;
 
-/// A directory that gets a file for each file of the inputs whose lines are written, with those of its lines that are
-/// in the result. It appears complete or not at all.
+/// A directory that gets a file for each file of the inputs whose lines are written, or for each output of a
+/// [`Producer`](crate::Producer) under the name that the command was run for, with those of its lines that are in the
+/// result. It appears complete or not at all.
 ///
 /// ```
 /// use outset::{Files, Interrupt, Options, Order, OutputDirectory, Selection, Source, select};

@@ -59,10 +59,10 @@ pub trait Sink: Send {
         Ok(())
     }
 
-    /// Takes the path of a file of an input: the lines from here to the next call come from it. Called where
-    /// [`Sink::divides_by_file`], before the first line, and once for each file whose lines may be written, also where
-    /// none is. A file of which lines are compared, but never written, as the second of a difference, is not among
-    /// them.
+    /// Takes the path of a file of an input, or the name of an output of a [`Producer`](crate::Producer): the lines
+    /// from here to the next call come from it. Called where [`Sink::divides_by_file`], before the first line, and
+    /// once for each file whose lines may be written, also where none is. A file of which lines are compared, but
+    /// never written, as the second of a difference, is not among them.
     ///
     /// # Errors
     /// As [`Sink::line`].
@@ -71,8 +71,8 @@ pub trait Sink: Send {
     }
 
     /// Returns true if it is to be told which file each line comes from, by [`Sink::file`]. Lines then come in
-    /// [`Order::Input`](crate::Order), without labels, and the inputs whose lines are written must be files. Asked
-    /// once, at the start of a run.
+    /// [`Order::Input`](crate::Order), without labels, and the inputs whose lines are written must be files, or come
+    /// from a [`Producer`](crate::Producer). Asked once, at the start of a run.
     fn divides_by_file(&self) -> bool {
         false
     }

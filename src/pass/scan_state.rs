@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::batch::{Batch, Keyed, Scratch, for_each_batch};
 use crate::error::{Error, Result};
 use crate::input::keying::{Keying, Taken};
-use crate::input::parts::Parts;
 use crate::input::{Input, ReadCounts};
 use crate::memory::buffer::Buffer;
 use crate::reading::Reading;
@@ -136,7 +135,7 @@ impl<'a> ScanState<'a> {
         located: &'a LocatedFailure,
         long_lines: &'a LongLines<'a>,
     ) -> Self {
-        input.parts().into_iter().for_each(Parts::begin_reading);
+        input.begin_reading();
         Self {
             run,
             failure: located.first(),
@@ -345,9 +344,7 @@ impl<'a> ScanState<'a> {
         self.lines.fetch_add(count, Ordering::Relaxed);
         self.without_number
             .fetch_add(without_number, Ordering::Relaxed);
-        if let Some(parts) = self.input.parts() {
-            parts.all()[chunk.part].count_lines(count);
-        }
+        self.input.count_lines(chunk.part, chunk.position(), count);
         self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         self.phase.advance(bytes.len() as u64, count);
         Ok(())

@@ -41,7 +41,8 @@ impl DirectoryClaim {
             match source {
                 Source::Path(path) => files.push(path.clone()),
                 Source::Files(side) => files.extend_from_slice(side.paths()),
-                // The engine refuses what is no file.
+                Source::Producer(producer) => files.extend_from_slice(producer.names()),
+                // The engine refuses what has no name.
                 _ => {}
             }
         }

@@ -344,7 +344,7 @@ pub(crate) struct SetArguments {
     /// have headers, each file begins with that of the first. Names are kept below the deepest directory that contains
     /// every FILE and PATH whose lines are written: only those of the first side for diff, and for an intersect of
     /// lines that every side has. A file of which no line is left is there, too, without lines. For a Parquet file
-    /// there is one with its rows that stay.
+    /// there is one with its rows that stay. With --via, each output has a file that is called as its FILE or PATH.
     ///
     /// DIR must not exist, or be empty. It appears when everything in it is on the disk, or not at all. Inputs are
     /// never changed: there is no way to deduplicate in place, because a run that fails half-way would have lost lines.

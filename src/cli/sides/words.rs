@@ -74,6 +74,7 @@ impl InputArguments {
         let mut given = Vec::new();
         for (side, source) in self.sides.iter().zip(sources) {
             match (side, source) {
+                (_, Source::Producer(producer)) => given.extend_from_slice(producer.names()),
                 (Side::File(path), _) => given.push(path.clone()),
                 (Side::Paths(words), _) => given.extend(words.iter().map(|word| fixed(word))),
                 (Side::List(_), Source::Files(files)) => given.extend_from_slice(files.paths()),

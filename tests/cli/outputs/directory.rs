@@ -160,8 +160,26 @@ fn count(directory: &Path) -> usize {
         .sum()
 }
 
+/// The words for these sides: a directory for each, or a command for each file.
+fn named(sides: Sides<'_>, by_commands: bool) -> String {
+    if !by_commands {
+        return "--side a --side b --side c".to_owned();
+    }
+    let words = ["a", "b", "c"].iter().zip(sides).map(|(side, files)| {
+        let paths = files.iter().map(|(name, _)| format!(" {side}/{name}"));
+        format!("--side{} ", paths.collect::<String>())
+    });
+    format!("{}--via cat -q", words.collect::<String>())
+}
+
 /// Runs every job over these sides, with each way to keep a line, and strategies, limits and threads by turns.
-fn jobs_over(sides: Sides<'_>, keeps: &[&str], strategies: &[&str], limits: [&str; 2]) {
+fn jobs_over(
+    sides: Sides<'_>,
+    by_commands: bool,
+    keeps: &[&str],
+    strategies: &[&str],
+    limits: [&str; 2],
+) {
     let sandbox = Sandbox::new();
     write(&sandbox, sides);
     let ways = JOBS
@@ -174,8 +192,9 @@ fn jobs_over(sides: Sides<'_>, keeps: &[&str], strategies: &[&str], limits: [&st
         let keep_none = keep == "none" && job.0.contains("count");
         let keep = if keep_none { "last" } else { keep };
         let words = format!(
-            "{} --side a --side b --side c --keep {keep} --strategy {strategy} -m {limit} -j {threads}",
-            job.0
+            "{} {} --keep {keep} --strategy {strategy} -m {limit} -j {threads}",
+            job.0,
+            named(sides, by_commands)
         );
         sandbox
             .run(&format!("{words} --out-dir ../out/d --stats ../out/s"))
@@ -190,6 +209,16 @@ fn jobs_over(sides: Sides<'_>, keeps: &[&str], strategies: &[&str], limits: [&st
 
 #[test]
 fn f12_each_file_keeps_its_own_lines_in_their_order_compressed_as_it_was() {
+    small_files(false, &EXACT, ["1G", "24M"]);
+}
+
+#[test]
+fn f12_b27_each_output_of_a_command_gets_a_file_with_its_own_lines() {
+    small_files(true, &["auto", "partition", "memory"], ["1G", "64M"]);
+}
+
+/// Runs every job over a few small files, some of them empty.
+fn small_files(by_commands: bool, strategies: &[&str], limits: [&str; 2]) {
     let mixed = |from: u64, to: u64| (from..to).map(|i| i * 7 % 500).collect::<Vec<u64>>();
     jobs_over(
         &[
@@ -206,10 +235,46 @@ fn f12_each_file_keeps_its_own_lines_in_their_order_compressed_as_it_was() {
             ],
             &[("0.zst", vec![]), ("9", mixed(100, 350)), ("99.gz", vec![])],
         ],
+        by_commands,
         &["first", "last", "none"],
-        &EXACT,
-        ["1G", "24M"],
+        strategies,
+        limits,
     );
+}
+
+#[test]
+fn f12_b27_outputs_that_are_spilled_keep_their_own_lines_and_a_command_that_fails_leaves_nothing() {
+    let mixed = |from: u64, to: u64| (from..to).map(|i| i * 7919 % 90_001).collect::<Vec<u64>>();
+    let sides: Sides<'_> = &[
+        &[
+            ("1", mixed(0, 60_000)),
+            ("2", vec![]),
+            ("3", mixed(30_000, 80_000)),
+        ],
+        &[("1", mixed(50_000, 110_000))],
+        &[("1", vec![])],
+    ];
+    jobs_over(sides, true, &["last"], &["partition"], ["16M", "24M"]);
+    let sandbox = Sandbox::new();
+    write(&sandbox, sides);
+    sandbox
+        .run("union --side a/1 a/2 a/no a/3 --via cat --out-dir ../out/d")
+        .fails(3, &["a/no", "ended with status 1"]);
+    assert!(!sandbox.output("d").exists());
+    // Sieve would copy them into one file; where they are not written, it may.
+    let sieve = "--strategy sieve --out-dir ../out/d -q";
+    sandbox
+        .run(&format!("union --via cat a/1 a/3 {sieve}"))
+        .fails(2, &["a/1: ", "cannot be told apart: choose partition"]);
+    sandbox
+        .run(&format!("diff --via-of 2=cat a/1 b/1 {sieve}"))
+        .succeeds_silently();
+    // The last 20,000 numbers of the other file come again.
+    let text = text_of(&mixed(19_999, 50_000));
+    assert!(fs::read(sandbox.output("d/1")).unwrap() == text);
+    sandbox
+        .run_fed("union - --out-dir ../out/e", b"x\n")
+        .fails(2, &["-: is not a file", "--via"]);
 }
 
 #[test]
@@ -225,6 +290,7 @@ fn f12_plain_files_that_are_read_once_more_keep_their_own_lines() {
             &[("1", mixed(50_000, 110_000))],
             &[("1", mixed(0, 20_000)), ("2", vec![])],
         ],
+        false,
         &["last"],
         &["partition", "sieve"],
         ["16M", "24M"],
