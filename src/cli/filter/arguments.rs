@@ -171,7 +171,7 @@ impl StoredArguments {
     }
 }
 
-// Where the answers go.
+// The place of the answers.
 #[derive(Debug, Args)]
 pub(crate) struct AnswerArguments {
     #[arg(short, long, help = texts::OUTPUT, value_name = "FILE", help_heading = RESULT)]
