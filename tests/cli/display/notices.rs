@@ -65,7 +65,8 @@ fn a20_lines_that_are_encoded_otherwise_in_one_input_get_one_hint() {
     let sandbox = Sandbox::new();
     // Most of Latin-1 is CP1252.
     let texts = |count: usize| {
-        let text: String = (0..count).map(|i| format!("{i},café,plain\n")).collect();
+        let text: Vec<String> = (0..count).map(|i| format!("{i},café,plain\n")).collect();
+        let text = text.concat();
         let latin: Vec<u8> = text.chars().map(|letter| letter as u8).collect();
         (text, latin)
     };
