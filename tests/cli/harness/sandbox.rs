@@ -28,6 +28,8 @@ use crate::terminal::Terminal;
 
 /// The program under test.
 pub(crate) const OUTSET: &str = env!("CARGO_BIN_EXE_outset");
+/// The file name of a copy of it, as users install one.
+pub(crate) const INSTALLED: &str = "outset-installed";
 /// The commands that write selected lines of files, besides `intersect`: each with its aliases.
 pub(crate) const SELECTING: [&[&str]; 3] = [
     &[
@@ -287,7 +289,8 @@ const FILTER: &str = " filter of ";
 /// is to have no summary.
 fn summarised_noun(command: &Command) -> Option<&'static str> {
     let mut words: Vec<&str> = command.get_args().filter_map(OsStr::to_str).collect();
-    if let Some(program) = words.iter().position(|&word| word == OUTSET) {
+    let is_program = |word: &&str| *word == OUTSET || Path::new(word).ends_with(INSTALLED);
+    if let Some(program) = words.iter().position(is_program) {
         words.drain(..=program);
     }
     let is_silent = words

@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 use differential::choices::Choices;
 
 use crate::data::{EXACT, common, lines, megabytes};
-use crate::sandbox::{CODE_OF_DEBUG, OUTSET, Outcome, Sandbox, can_trace, makes_linux_calls};
+use crate::sandbox::{
+    CODE_OF_DEBUG, INSTALLED, OUTSET, Outcome, Sandbox, can_trace, makes_linux_calls,
+};
 use crate::tasks::{TASKS, Task, by_turns};
 
 const TIME: &str = "/usr/bin/time";
@@ -26,7 +28,7 @@ fn installed() -> &'static Path {
     COPY.get_or_init(|| {
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let copied = directory.join(format!("outset-{}", std::process::id()));
-        let path = directory.join("outset-installed");
+        let path = directory.join(INSTALLED);
         fs::copy(OUTSET, &copied).unwrap();
         // Another process of tests may be running the one before.
         fs::rename(copied, &path).unwrap();
