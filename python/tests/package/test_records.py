@@ -14,7 +14,7 @@ TABLE = pa.table({"k": ["a", "b"]})
 
 
 def written(place, name, text):
-    (place / name).write_text(text, newline="")
+    (place / name).write_bytes(text.encode())
     return place / name
 
 
