@@ -28,20 +28,15 @@ type Output = (File, Arc<dyn Writer>);
 struct OutputFacts {
     /// The lines before its records, once these are read.
     front_lines: u64,
-    /// The position in the side of the first of its chunks that was read; [`u64::MAX`] before.
-    start: u64,
-    /// Its lines that workers went through.
-    lines: u64,
+    /// The lines that the last reading found. They begin with the first of its chunks that was read.
+    read: PartLines,
 }
 
-impl OutputFacts {
-    /// Nothing is known yet.
-    const NONE: Self = Self {
-        front_lines: 0,
-        start: u64::MAX,
-        lines: 0,
-    };
-}
+/// The lines of an output that was not read yet.
+const UNREAD: PartLines = PartLines {
+    start: u64::MAX,
+    lines: 0,
+};
 
 /// The commands of an input.
 #[derive(Debug)]
@@ -60,7 +55,11 @@ pub(crate) struct Commands {
 impl Commands {
     /// Makes the commands of a producer, of which none runs yet. `interrupt` stops them.
     pub(super) fn new(producer: Producer, interrupt: &Interrupt) -> Self {
-        let outputs = vec![OutputFacts::NONE; producer.names().len()];
+        let unread = OutputFacts {
+            front_lines: 0,
+            read: UNREAD,
+        };
+        let outputs = vec![unread; producer.names().len()];
         Self {
             producer,
             interrupt: interrupt.clone(),
@@ -83,19 +82,15 @@ impl Commands {
     /// Forgets the lines of the last reading.
     pub(super) fn begin_reading(&self) {
         for output in self.outputs.lock().iter_mut() {
-            let front_lines = output.front_lines;
-            *output = OutputFacts {
-                front_lines,
-                ..OutputFacts::NONE
-            };
+            output.read = UNREAD;
         }
     }
 
     /// Counts the lines of a chunk of an output, which is at `position` in the side. Chunks come in any order.
     pub(super) fn count_lines(&self, number: usize, position: u64, lines: u64) {
-        let output = &mut self.outputs.lock()[number];
-        output.start = output.start.min(position);
-        output.lines += lines;
+        let read = &mut self.outputs.lock()[number].read;
+        read.start = read.start.min(position);
+        read.lines += lines;
     }
 
     /// Returns where each output begins in the side, and its lines. One without lines begins where the next does, or at
@@ -105,10 +100,10 @@ impl Commands {
         let mut next = MOST_ORDERED_BYTES - 1;
         let mut found: Vec<PartLines> = Vec::with_capacity(outputs.len());
         found.extend(outputs.iter().rev().map(|output| {
-            next = output.start.min(next);
+            next = output.read.start.min(next);
             PartLines {
                 start: next,
-                lines: output.lines,
+                ..output.read
             }
         }));
         found.reverse();

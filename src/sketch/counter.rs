@@ -43,6 +43,7 @@ impl DistinctCounter {
         self.add_all(&hashes[next..]);
     }
 
+    /// Counts the lines with these hashes.
     #[inline]
     fn add_all(&self, hashes: &[u64]) {
         for &hash in hashes {
