@@ -238,7 +238,7 @@ impl TempDirectory {
 
     /// Returns the private directory, and true if this call has made it. Other threads that want it wait meanwhile.
     ///
-    /// 1. Make `outset-XXXXXX`, and put it on the interrupt's list under the same lock.
+    /// 1. Make `outset-spill-XXXXXX`, and put it on the interrupt's list under the same lock.
     /// 2. Mark it as one of a live run.
     /// 3. If another run took it for an orphan between 1 and 2, make a new one.
     fn private_path(&self, interrupt: &Interrupt) -> Result<(PathBuf, bool)> {

@@ -9,7 +9,7 @@
 //!
 //! ```text
 //!  /var/tmp/                        the user named it; it is never removed
-//!    outset-Xa81bc/                 the private directory of one command, mode 0700
+//!    outset-spill-Xa81bc/           the private directory of one command, mode 0700
 //!      lock                         locked as long as its run is alive
 //!      000000-spool                 a copy of a pipe: number, dash, label
 //!      000003-ahead                 a copy of what was read before its turn

@@ -7,11 +7,11 @@
 //! How a directory lives, and what a run that cleans up finds if the maker was killed at that point:
 //!
 //! ```text
-//!  the maker does             the directory contains      a cleaning run
-//!  1 mkdir outset-XXXXXX      nothing                     removes it
-//!  2 create lock.new          lock.new                    locks lock.new, removes both
-//!  3 flock lock.new           lock.new, locked            leaves it while the maker lives, else as 2
-//!  4 rename it to lock        lock, locked; files         leaves it while the maker lives, else removes all
+//!  the maker does               the directory contains    a cleaning run
+//!  1 mkdir outset-spill-XXXXXX  nothing                   removes it
+//!  2 create lock.new            lock.new                  locks lock.new, removes both
+//!  3 flock lock.new             lock.new, locked          leaves it while the maker lives, else as 2
+//!  4 rename it to lock          lock, locked; files       leaves it while the maker lives, else removes all
 //! ```
 //!
 //! A cleaning run cannot tell a killed maker from a living one between 1 and 3. It removes the directory of
@@ -22,6 +22,10 @@
 //!   alone. So is one of another user, one that others may enter, and one with anything in it that
 //!   no run makes. One without it goes if it is empty, or holds nothing but the file before it was
 //!   locked: the run that was about to mark it notices, and makes another.
+//! - A mark names its machine. Some file systems that machines share lock a file on each by itself: the lock of a live
+//!   run elsewhere looks free. So a mark of another machine is left alone ([`machine`]).
+//! - An empty directory of the user has nothing but its name to tell that a run made it. So the name begins with
+//!   [`PREFIX`], which people do not give their own.
 //! - What is removed is removed relative to the directory that was looked at, and no link is followed.
 //!   The exception: a run that has no descriptor left for its own directory removes its mark by its path,
 //!   after a look at what is there; whoever may rename there could change it in between.
@@ -45,7 +49,7 @@ use rustix::io::Errno;
 use crate::sys::failpoint::fail_point;
 
 /// The beginning of the names of private directories. Only directories with such a name are ever looked at.
-pub(super) const PREFIX: &str = "outset-";
+pub(super) const PREFIX: &str = "outset-spill-";
 /// The file that is locked.
 const LOCK: &CStr = c"lock";
 /// Its name before it is locked.
@@ -88,7 +92,10 @@ fn marked(directory: &Path, unlocked: &Path) -> Result<File, Errno> {
     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
     let mut file = File::from(file);
     // Before the rename: under its final name, the file is complete.
-    let _need_not_be_there = file.write_all(NOTE);
+    let _need_not_be_there = file.write_all(NOTE).and_then(|()| {
+        let line = machine::line().unwrap_or_default();
+        file.write_all(line.as_bytes())
+    });
     rename(unlocked, directory.join(OsStr::from_bytes(LOCK.to_bytes())))?;
     Ok(file)
 }
@@ -225,11 +232,12 @@ struct Orphan {
 }
 
 impl Orphan {
-    /// Locks the mark of the directory at `path` and looks at what is there. `None` if the run is alive, if
-    /// the directory is not a private one of this user, or if it has a file that no run makes.
+    /// Locks the mark of the directory at `path` and looks at what is there. `None` if the run is alive or may be on
+    /// another machine, if the directory is not a private one of this user, or if it has a file that no run makes.
     fn recognised(path: &Path) -> Option<Self> {
         let directory = private_directory(path)?;
         let lock = lock_in(&directory, LOCK.to_bytes())?;
+        (!machine::is_another(&lock)).then_some(())?;
         names(&directory, |name| is_ours(name.to_bytes()))?;
         Some(Self {
             directory,
@@ -279,6 +287,7 @@ fn is_ours(name: &[u8]) -> bool {
     name == LOCK.to_bytes() || (digits >= 6 && name.get(digits) == Some(&b'-'))
 }
 
+mod machine;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod race;

@@ -58,7 +58,7 @@ fn race(tries: u32, clean: impl Fn(&Path, u32)) {
     let elsewhere = tempfile::tempdir().unwrap();
     let target = elsewhere.path().join("somebody-elses");
     made(&target);
-    let own = parent.path().join("outset-own");
+    let own = parent.path().join("outset-spill-own");
     made(&own);
     let (is_over, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
     let lost = thread::scope(|scope| {

@@ -18,8 +18,8 @@ fn made(parent: &Path, name: &str) -> std::path::PathBuf {
 fn e11_g3_the_directory_of_a_killed_run_goes_and_that_of_a_live_one_stays() {
     let parent = tempfile::tempdir().unwrap();
     let (dead, alive) = (
-        made(parent.path(), "outset-dead"),
-        made(parent.path(), "outset-alive"),
+        made(parent.path(), "outset-spill-dead"),
+        made(parent.path(), "outset-spill-alive"),
     );
     drop(mark_as_alive(&dead));
     let lock = mark_as_alive(&alive);
@@ -47,9 +47,9 @@ fn e11_g3_a_directory_that_was_never_marked_goes_unless_its_maker_is_at_it() {
         file
     };
     let (bare, unlocked, locked) = (
-        empty("outset-bare"),
-        empty("outset-unlocked"),
-        empty("outset-locked"),
+        empty("outset-spill-bare"),
+        empty("outset-spill-unlocked"),
+        empty("outset-spill-locked"),
     );
     lock(&unlocked);
     let held = lock(&locked);
@@ -62,12 +62,14 @@ fn e11_g3_a_directory_that_was_never_marked_goes_unless_its_maker_is_at_it() {
 #[test]
 fn e9_the_lock_is_the_owners_says_what_it_is_and_takes_nobodys_file() {
     let parent = tempfile::tempdir().unwrap();
-    let directory = made(parent.path(), "outset-mine");
+    let directory = made(parent.path(), "outset-spill-mine");
     let Mark::Alive(file) = mark_as_alive(&directory) else {
         panic!("it was not marked");
     };
     let lock = directory.join("lock");
-    assert_eq!(fs::read(&lock).unwrap(), NOTE);
+    let mark = fs::read(&lock).unwrap();
+    let machine = machine::line().unwrap_or_default();
+    assert_eq!(mark.strip_prefix(NOTE), Some(machine.as_bytes()));
     let mode = fs::metadata(&lock).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     drop(file);
@@ -88,7 +90,7 @@ fn what_is_opened_here_is_closed_in_programs_that_are_started() {
     use rustix::fs::{OFlags, fcntl_getfl};
     use rustix::io::{FdFlags, fcntl_getfd};
     let parent = tempfile::tempdir().unwrap();
-    let path = made(parent.path(), "outset-mine");
+    let path = made(parent.path(), "outset-spill-mine");
     let Mark::Alive(mark) = mark_as_alive(&path) else {
         panic!("it was not marked");
     };
@@ -130,7 +132,7 @@ fn e10_a_link_in_the_place_of_the_directory_of_a_run_costs_nobody_a_file() {
     for name in ["lock", "lock.new", "thesis.txt"] {
         fs::write(target.join(name), "x").unwrap();
     }
-    let own = parent.path().join("outset-own");
+    let own = parent.path().join("outset-spill-own");
     symlink(&target, &own).unwrap();
     for holds_files in [true, false] {
         remove_own(&own, holds_files);
@@ -147,21 +149,32 @@ fn e10_what_is_not_certainly_an_orphan_is_left_alone() {
         drop(mark_as_alive(&path));
         path
     };
-    let unmarked = made(parent.path(), "outset-unmarked");
+    let unmarked = made(parent.path(), "outset-spill-unmarked");
+    let elsewhere = orphan("outset-spill-elsewhere");
+    fs::write(elsewhere.join("lock"), "A note.\nMachine: another 0-0\n").unwrap();
+    // One that is empty has nothing but its name.
+    let (results, numbered) = ("outset-results", "outset-k3JdQ1");
+    for name in [results, numbered] {
+        fs::create_dir(parent.path().join(name)).unwrap();
+        let private = Permissions::from_mode(0o700);
+        fs::set_permissions(parent.path().join(name), private).unwrap();
+    }
     let other_name = orphan("offset-abc");
-    let open_to_all = orphan("outset-open");
+    let open_to_all = orphan("outset-spill-open");
     fs::set_permissions(&open_to_all, Permissions::from_mode(0o755)).unwrap();
-    let foreign_file = orphan("outset-foreign");
+    let foreign_file = orphan("outset-spill-foreign");
     fs::write(foreign_file.join("thesis.txt"), "x").unwrap();
-    let foreign_directory = orphan("outset-nested");
+    let foreign_directory = orphan("outset-spill-nested");
     fs::create_dir(foreign_directory.join("000001-directory")).unwrap();
     let target = orphan("linked");
-    symlink(&target, parent.path().join("outset-link")).unwrap();
-    let linked_lock = made(parent.path(), "outset-lock");
+    symlink(&target, parent.path().join("outset-spill-link")).unwrap();
+    let linked_lock = made(parent.path(), "outset-spill-lock");
     symlink(target.join("lock"), linked_lock.join("lock")).unwrap();
     remove_orphans(parent.path());
+    assert!(parent.path().join(results).exists() && parent.path().join(numbered).exists());
     for path in [
         unmarked,
+        elsewhere,
         other_name,
         open_to_all,
         foreign_file,

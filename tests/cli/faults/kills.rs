@@ -111,7 +111,7 @@ pub(crate) fn check_temp(sandbox: &Sandbox) -> bool {
     };
     let path = sandbox.temp().join(name);
     assert!(
-        name.to_string_lossy().starts_with("outset-"),
+        name.to_string_lossy().starts_with("outset-spill-"),
         "{}",
         name.display()
     );

@@ -4,7 +4,7 @@
 //! What needs root says so and is skipped for others.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -345,17 +345,22 @@ fn e10_what_others_have_in_the_temporary_directory_stays() {
     let sandbox = Sandbox::with(&megabytes(2, 0), &megabytes(2, 1000));
     let place = sandbox.root().join("place");
     let valuable = sandbox.root().join("valuable");
-    for directory in ["outset-thesis", "outset-other", "backup"] {
+    for directory in ["outset-spill-thesis", "outset-spill-other", "backup"] {
         fs::create_dir_all(place.join(directory)).unwrap();
         fs::write(place.join(directory).join("thesis.txt"), "years of work").unwrap();
     }
     fs::create_dir(&valuable).unwrap();
     fs::write(valuable.join("lock"), "").unwrap();
     fs::write(valuable.join("000001-x"), "years of work").unwrap();
-    for link in ["outset-link", "outset-aaaaaa"] {
+    for link in ["outset-spill-link", "outset-spill-aaaaaa"] {
         symlink(&valuable, place.join(link)).unwrap();
     }
-    fs::write(place.join("outset-file"), "x").unwrap();
+    fs::write(place.join("outset-spill-file"), "x").unwrap();
+    // Private and empty, as a run makes its own: nothing but the name tells them apart.
+    for empty in ["outset-results", "outset-k3JdQ1"] {
+        fs::create_dir(place.join(empty)).unwrap();
+        fs::set_permissions(place.join(empty), Permissions::from_mode(0o700)).unwrap();
+    }
     fs::write(place.join("lock"), "x").unwrap();
     let before = (contents(&place), contents(&valuable));
     // Every other task: each operation, by both strategies in turn.
