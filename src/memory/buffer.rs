@@ -7,17 +7,18 @@
 //! allocator would keep freed megabytes resident, and a limit on resident memory would be a wish.
 //! Its grant is returned after its memory, never before.
 //!
-//! *Cost:* a system call to make, to grow and to drop one; growing moves page tables, not bytes.
+//! *Cost:* a system call to make, to grow and to drop one; on Linux, growing moves page tables, not bytes.
 //!
 //! *Sources:* mmap(2), mremap(2), madvise(2) on `MADV_HUGEPAGE`.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::AtomicU64;
 
-use memmap2::{Advice, MmapMut, RemapOptions};
+use memmap2::MmapMut;
 
 use crate::error::{Error, Result};
 use crate::memory::budget::{MemoryBudget, Reservation};
+use crate::sys::calls::{on_huge_pages, remap};
 use crate::sys::failpoint::fail_point;
 
 /// The granularity of a mapping, and of direct I/O, in bytes.
@@ -58,14 +59,13 @@ impl Buffer {
     ) -> Result<Self> {
         let buffer = Self::new(budget, consumer, bytes)?;
         if bytes >= HUGE_PAGE {
-            // A refusal costs speed, not correctness: some kernels are built without huge pages.
-            let _refused_is_fine = buffer.map.advise(Advice::HugePage);
+            on_huge_pages(&buffer.map);
         }
         Ok(buffer)
     }
 
     /// Makes the buffer at least `bytes` long, keeping its content; the new part is zeroed. The
-    /// memory is moved by its page tables, not copied.
+    /// memory is moved by its page tables, not copied, where the system can do that.
     ///
     /// # Errors
     /// As [`Buffer::new`]; the buffer is unchanged then.
@@ -104,17 +104,7 @@ impl Buffer {
 
     /// Changes the length of the mapping to `bytes`, a multiple of [`PAGE`]. It may move.
     fn remap(&mut self, bytes: u64) -> Result<()> {
-        #[expect(
-            unsafe_code,
-            reason = "memmap2 leaves the uniqueness of the mapping to its caller"
-        )]
-        // SAFETY: `&mut self` proves that nothing borrows the mapping while it moves, and an
-        // anonymous mapping has no file that could be shorter than it.
-        let moved = unsafe {
-            self.map
-                .remap(bytes as usize, RemapOptions::new().may_move(true))
-        };
-        moved.map_err(|error| refused(bytes, &error))
+        remap(&mut self.map, bytes as usize).map_err(|error| refused(bytes, &error))
     }
 
     /// Returns the budget that granted it.

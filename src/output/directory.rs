@@ -24,7 +24,7 @@
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -36,7 +36,7 @@ use crate::output::file::OutputFile;
 use crate::output::file_names::FileNames;
 use crate::output::unnamed_file::part_names;
 use crate::output::{CompressorPlan, OutputWriter, Sink, output_error};
-use crate::sys::calls::sync_file_system;
+use crate::sys::calls::{is_mount_point, sync_file_system};
 use crate::sys::failpoint::fail_point;
 use crate::sys::file_id::{directory_of, follow_links};
 
@@ -111,13 +111,11 @@ impl OutputDirectory {
     ) -> Result<Self> {
         let name = path.display().to_string();
         let is_empty = std::fs::read_dir(path).map(|mut entries| entries.next().is_none());
+        // Of one that is there and empty, the mode is kept.
         let mode = match is_empty {
-            Ok(true) => {
-                let permissions = std::fs::metadata(path).map(|it| it.permissions().mode());
-                permissions.unwrap_or(0o777) & 0o7777
-            }
+            Ok(true) => std::fs::metadata(path).ok().map(|it| it.permissions()),
             Ok(false) => return Err(refused(&name, "is not empty")),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => 0o777,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 return Err(refused(&name, "is not a directory"));
             }
@@ -130,8 +128,14 @@ impl OutputDirectory {
         }
         let make = || {
             let mut names = part_names();
-            names.permissions(Permissions::from_mode(mode));
-            names.tempdir_in(directory_of(&target))
+            names.permissions(
+                mode.clone()
+                    .unwrap_or_else(|| Permissions::from_mode(0o777)),
+            );
+            let made = names.tempdir_in(directory_of(&target))?;
+            // Making it applied the umask.
+            mode.map_or(Ok(()), |mode| std::fs::set_permissions(made.path(), mode))?;
+            Ok(made)
         };
         let made = interrupt.guarded(make, TempDir::path);
         let (temporary, guard) =
@@ -351,10 +355,8 @@ fn refused(name: &str, what: &str) -> Error {
 
 /// Returns true if a directory cannot be replaced by another: a file system is mounted there, or the process is in it.
 fn is_in_use(path: &Path) -> bool {
-    let device = |path: &Path| std::fs::metadata(path).map(|it| it.dev()).ok();
     let is_here = std::env::current_dir().is_ok_and(|here| here == path);
-    let (own, other) = (device(path), device(directory_of(path)));
-    is_here || (own.is_some() && own != other)
+    is_here || is_mount_point(path)
 }
 
 /// Waits until everything below `directory` is on the disk.

@@ -111,6 +111,13 @@ pub(crate) fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(rustix::io::Errno::LOOP.into())
 }
 
+/// Returns true if what is at `path` is on another device than the directory that it is in.
+pub(crate) fn is_of_another_device(path: &Path) -> bool {
+    let device = |path: &Path| FileId::at(path).ok().map(FileId::device);
+    let (own, other) = (device(path), device(directory_of(path)));
+    own.is_some() && own != other
+}
+
 /// Returns the directory that a path is in, in a form that can be opened.
 pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {

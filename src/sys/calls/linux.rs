@@ -1,7 +1,7 @@
 //! The calls of Linux.
 //!
-//! *Sources:* open(2) on `O_DIRECT` and `O_TMPFILE`, fcntl(2), preadv2(2), fallocate(2), statfs(2), pidfd_open(2),
-//! proc(5).
+//! *Sources:* open(2) on `O_DIRECT` and `O_TMPFILE`, fcntl(2), preadv2(2), fallocate(2), statfs(2), statx(2) on
+//! `STATX_ATTR_MOUNT_ROOT`, pidfd_open(2), mremap(2), madvise(2) on `MADV_HUGEPAGE`, proc(5).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSliceMut};
@@ -9,10 +9,15 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, linkat, open};
+use memmap2::{Advice, MmapMut, RemapOptions};
+use rustix::fs::{
+    AtFlags, CWD, FallocateFlags, Mode, OFlags, StatxAttributes, StatxFlags, fallocate, linkat,
+    open, statx,
+};
 use rustix::io::{Errno, ReadWriteFlags};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use crate::sys::file_id::is_of_another_device;
 use crate::sys::machine::kilobytes;
 
 /// True if code that has run stays resident. Here the command gives back what the parsing of its arguments ran.
@@ -55,6 +60,35 @@ pub(crate) fn make_unnamed(directory: &Path, mode: Mode) -> Option<File> {
 pub(crate) fn name_unnamed(file: &File, path: &Path) -> io::Result<()> {
     let own = path_of(file);
     linkat(CWD, own, CWD, path, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from)
+}
+
+/// Returns true if a file system, or a part of one, is mounted at `path`.
+pub(crate) fn is_mount_point(path: &Path) -> bool {
+    let found = statx(CWD, path, AtFlags::empty(), StatxFlags::empty());
+    found.is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+        || is_of_another_device(path)
+}
+
+/// Asks for huge pages behind an anonymous mapping. A refusal costs speed, not correctness: some kernels have none.
+pub(crate) fn on_huge_pages(map: &MmapMut) {
+    let _refused_is_fine = map.advise(Advice::HugePage);
+}
+
+/// Changes the length of an anonymous mapping to `bytes`, a multiple of a page, keeping its content. It may move: that
+/// moves page tables, not bytes.
+///
+/// # Errors
+/// What the system reports; nothing has changed then.
+pub(crate) fn remap(map: &mut MmapMut, bytes: usize) -> io::Result<()> {
+    #[expect(
+        unsafe_code,
+        reason = "memmap2 leaves the uniqueness of the mapping to its caller"
+    )]
+    // SAFETY: `&mut` proves that nothing borrows the mapping while it moves, and an anonymous mapping has no file that
+    // could be shorter than it.
+    unsafe {
+        map.remap(bytes, RemapOptions::new().may_move(true))
+    }
 }
 
 /// Returns the path by which this process can name an open file.

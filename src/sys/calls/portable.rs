@@ -10,6 +10,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use memmap2::{MmapMut, UncheckedAdvice};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -40,6 +41,36 @@ pub(crate) fn make_unnamed(_directory: &Path, _mode: Mode) -> Option<File> {
 /// Always.
 pub(crate) fn name_unnamed(_file: &File, _path: &Path) -> io::Result<()> {
     Err(Errno::OPNOTSUPP.into())
+}
+
+/// Returns true if another file system is mounted at `path`. A part of the same one is not noticed.
+pub(crate) fn is_mount_point(path: &Path) -> bool {
+    crate::sys::file_id::is_of_another_device(path)
+}
+
+/// Does nothing: pages are as large as they are.
+pub(crate) fn on_huge_pages(_map: &MmapMut) {}
+
+/// The bytes of a mapping that are in memory twice while it is copied.
+const COPIED_BYTES: usize = 1 << 20;
+
+/// Changes the length of an anonymous mapping to `bytes`, a multiple of a page, by copying it piece by piece into a new
+/// one. Each piece is given back to the system before the next is copied.
+///
+/// # Errors
+/// What the system reports; nothing has changed then.
+pub(crate) fn remap(map: &mut MmapMut, bytes: usize) -> io::Result<()> {
+    let mut moved = MmapMut::map_anon(bytes)?;
+    for start in (0..map.len().min(bytes)).step_by(COPIED_BYTES) {
+        let end = (start + COPIED_BYTES).min(map.len()).min(bytes);
+        moved[start..end].copy_from_slice(&map[start..end]);
+        #[expect(unsafe_code, reason = "the advice changes what the memory contains")]
+        // SAFETY: no reference to this part is left, nobody reads it again, and the mapping is anonymous.
+        let _refused_costs_memory =
+            unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, end - start) };
+    }
+    *map = moved;
+    Ok(())
 }
 
 /// Returns false: nothing is known.

@@ -125,3 +125,23 @@ fn f5_a_failure_on_another_device_keeps_what_is_there() {
             .fails(4, &["temp", "No space left"]);
     }
 }
+
+#[test]
+fn f12_a_directory_that_cannot_be_replaced_is_refused_before_the_work() {
+    if !can_mount() {
+        return;
+    }
+    let sandbox = Sandbox::with(b"x\n", b"x\n");
+    fs::create_dir(sandbox.output("d")).unwrap();
+    // On the same device, the mount itself is what shows it.
+    for mount in ["mount --bind out/d out/d", "mount -t tmpfs none out/d"] {
+        if mount.contains("bind") && !crate::sandbox::makes_linux_calls() {
+            continue;
+        }
+        let command = between(&sandbox, mount, "union a --out-dir ../out/d", "true");
+        sandbox
+            .start(command)
+            .finish()
+            .fails(2, &["or a mount point"]);
+    }
+}
