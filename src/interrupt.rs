@@ -109,7 +109,7 @@ impl Interrupt {
     /// before it, and then nothing is made, or after it, and then it is removed.
     ///
     /// # Errors
-    /// What `make` reports; [`io::ErrorKind::Interrupted`] if the run was stopped, and `make` is not called.
+    /// What `make` reports; [`Error::Interrupted`] if the run was stopped, and `make` is not called.
     pub(crate) fn guarded<T>(
         &self,
         make: impl FnOnce() -> io::Result<T>,
@@ -117,7 +117,7 @@ impl Interrupt {
     ) -> io::Result<(T, PathGuard)> {
         let mut paths = self.paths();
         if self.is_stopped() {
-            return Err(io::ErrorKind::Interrupted.into());
+            return Err(io::Error::other(Error::Interrupted));
         }
         let made = make()?;
         let path = path(&made).to_owned();
@@ -136,12 +136,12 @@ impl Interrupt {
     /// clean-up comes before the step, and then it is not done, or after it: none removes one half of what it makes.
     ///
     /// # Errors
-    /// What `step` reports; [`io::ErrorKind::Interrupted`] if the run was stopped, and `step` is not called.
+    /// What `step` reports; [`Error::Interrupted`] if the run was stopped, and `step` is not called.
     pub(crate) fn unless_stopped<T>(&self, step: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         // Held until the step is done.
         let _paths = self.paths();
         if self.is_stopped() {
-            return Err(io::ErrorKind::Interrupted.into());
+            return Err(io::Error::other(Error::Interrupted));
         }
         step()
     }
@@ -150,14 +150,14 @@ impl Interrupt {
     /// [`Interrupt::guarded`].
     ///
     /// # Errors
-    /// What `start` reports; [`io::ErrorKind::Interrupted`] if the run was stopped, and `start` is not called.
+    /// What `start` reports; [`Error::Interrupted`] if the run was stopped, and `start` is not called.
     pub(crate) fn started<T>(
         &self,
         start: impl FnOnce() -> io::Result<(Child, T)>,
     ) -> io::Result<(Child, T)> {
         let mut programs = self.inner.programs.lock();
         if self.is_stopped() {
-            return Err(io::ErrorKind::Interrupted.into());
+            return Err(io::Error::other(Error::Interrupted));
         }
         let started = start()?;
         programs.retain(|program| !program.has_ended());

@@ -222,7 +222,7 @@ impl Program {
     /// Waits until `input` takes more, or for some time.
     fn wait_for_room(&self, input: &File) -> io::Result<()> {
         if self.interrupt.is_stopped() {
-            return Err(io::Error::other("the run was stopped"));
+            return Err(io::Error::other(Error::Interrupted));
         }
         if self.has_ended() {
             return Err(self.refusal());

@@ -6,7 +6,8 @@
 //! |---|---|---|
 //! | a regular file, or nothing yet | `Unnamed`, without a name | mode, sync, link, sync directory |
 //! | the same, if the file system lacks these | `Replacing`, `.outset-XXXXXX.part` | sync, rename, sync directory |
-//! | `-`, a pipe, a device, a redirected stream | `Unreplaced`, the target itself | nothing |
+//! | `-` | `Stream`, standard output | close |
+//! | a pipe, a device, a file that a stream goes to or a descriptor names | `Unreplaced`, the target itself | sync |
 //! | a command | `Consumed`, its standard input | wait until all is read, close it, wait for the status |
 //!
 //! The file is synced before it gets its name: after a crash of the machine, the name leads to the old file
@@ -19,10 +20,12 @@
 
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
+use std::os::fd::IntoRawFd;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
@@ -38,7 +41,7 @@ use crate::sys::file_id::{FileId, directory_of, follow_links};
 /// A regular file is written without a name, or under a temporary one, in the directory of its target. It is
 /// synced and then gets the target's name, and the mode of a file that it replaces. A symbolic link is
 /// followed. A FIFO or a device is written directly, and so is a file that standard output or standard error
-/// goes to. `-` is standard output.
+/// goes to, and one that is named by a descriptor (`/dev/fd/3`). `-` is standard output.
 #[derive(Debug)]
 pub struct OutputFile {
     /// The name of the result in messages.
@@ -51,16 +54,28 @@ pub struct OutputFile {
 /// The file that the bytes go to, and the way it gets its name. Paths have their symbolic links followed.
 #[derive(Debug)]
 enum WrittenFile {
+    /// Standard output.
+    Stream(File),
     /// The target itself, which cannot be replaced: written as lines come.
     Unreplaced(File),
     /// The standard input of a command.
     Consumed(RunningConsumer),
-    /// A file without a name, and the path that will be its name.
-    Unnamed(UnnamedFile, PathBuf),
-    /// A file under a temporary name, and the path that it will move to.
+    /// A file without a name, and the one that it will be.
+    Unnamed(UnnamedFile, Target),
+    /// A file under a temporary name, and the one that it will be.
     // The guard is declared after the file: the path stays on the list until the file is removed or
     // in place.
-    Replacing(NamedTempFile, PathGuard, PathBuf),
+    Replacing(NamedTempFile, PathGuard, Target),
+}
+
+/// The file that one becomes in the end.
+#[derive(Debug)]
+struct Target {
+    path: PathBuf,
+    /// The permission bits of the file that will be replaced; `None` if there is none.
+    replaced_mode: Option<u32>,
+    /// The owner of the list of what a signal removes: nothing gets its name after one.
+    interrupt: Interrupt,
 }
 
 impl OutputFile {
@@ -83,7 +98,7 @@ impl OutputFile {
     /// Opens or makes the file. `new_mode` is the mode of a file that replaces none, before the umask.
     fn create_as(path: &Path, interrupt: &Interrupt, new_mode: u32) -> Result<Self> {
         let (name, file) = if path == Path::new("-") {
-            let file = stdout().map(WrittenFile::Unreplaced);
+            let file = stdout().map(WrittenFile::Stream);
             ("standard output".to_owned(), file)
         } else {
             let file = WrittenFile::open(path, interrupt, new_mode);
@@ -137,7 +152,9 @@ impl OutputFile {
     /// [`crate::Error::Output`] when the system gives no second handle, or no memory for a buffer.
     pub fn writer(&self) -> Result<OutputWriter> {
         let writer = match &self.file {
-            WrittenFile::Unreplaced(file) => file.try_clone().and_then(OutputWriter::buffered),
+            WrittenFile::Stream(file) | WrittenFile::Unreplaced(file) => {
+                file.try_clone().and_then(OutputWriter::buffered)
+            }
             WrittenFile::Consumed(running) => running.opened().and_then(OutputWriter::consumed),
             WrittenFile::Unnamed(file, _) => anew(file.as_file()),
             WrittenFile::Replacing(file, ..) => anew(file.as_file()),
@@ -164,24 +181,32 @@ impl OutputFile {
         let Self { name, file, .. } = self;
         let name = name.as_str();
         let fail = |what| move |error| output_error(name, what, error);
-        let path = match file {
-            // A pipe or a device cannot be synced, and has nothing to be put in place.
-            WrittenFile::Unreplaced(_) => return Ok(()),
-            WrittenFile::Consumed(running) => return running.finish(fail("cannot write")),
-            WrittenFile::Unnamed(file, path) => {
-                file.take_mode().map_err(fail("cannot set the mode"))?;
-                sync(file.as_file()).map_err(fail("cannot sync"))?;
-                file.name(&path).map_err(fail("cannot move into place"))?;
-                path
+        let target = match file {
+            // A file system that a network is between may only now say that there is no room.
+            WrittenFile::Stream(file) => return close(file).map_err(fail("cannot write")),
+            WrittenFile::Unreplaced(file) => {
+                return sync_unreplaced(&file).map_err(fail("cannot sync"));
             }
-            WrittenFile::Replacing(file, _guard, path) => {
-                sync(file.as_file()).map_err(fail("cannot sync"))?;
-                let named = file.persist(&path).map_err(|error| error.error);
+            WrittenFile::Consumed(running) => return running.finish(fail("cannot write")),
+            WrittenFile::Unnamed(file, target) => {
+                target
+                    .complete(file.as_file())
+                    .map_err(fail("cannot sync"))?;
+                let named = file.name(&target.path, &target.interrupt);
                 named.map_err(fail("cannot move into place"))?;
-                path
+                target
+            }
+            WrittenFile::Replacing(file, _guard, target) => {
+                target
+                    .complete(file.as_file())
+                    .map_err(fail("cannot sync"))?;
+                let rename = || file.persist(&target.path).map_err(|error| error.error);
+                let named = target.interrupt.unless_stopped(rename);
+                named.map_err(fail("cannot move into place"))?;
+                target
             }
         };
-        sync_directory(&path).map_err(fail("cannot sync its directory"))
+        sync_directory(&target.path).map_err(fail("cannot sync its directory"))
     }
 }
 
@@ -190,10 +215,14 @@ impl WrittenFile {
     /// that cannot be replaced, a file without a name, a file under a temporary name.
     fn open(path: &Path, interrupt: &Interrupt, new_mode: u32) -> io::Result<Self> {
         if path.is_dir() {
-            return Err(rustix::io::Errno::ISDIR.into());
+            return Err(Errno::ISDIR.into());
         }
         if let Some(file) = standard_stream_at(path) {
             return Ok(Self::Unreplaced(file));
+        }
+        if is_descriptor(path) {
+            let file = OpenOptions::new().write(true).truncate(true).open(path);
+            return file.map(Self::Unreplaced);
         }
         if !is_replaceable(path) {
             return OpenOptions::new()
@@ -203,23 +232,39 @@ impl WrittenFile {
         }
         // From here on the target of a link is replaced, never the link.
         let path = followed(path)?;
-        let replaced = replaced_mode(&path)?;
-        match UnnamedFile::create(&path, replaced, new_mode, interrupt) {
-            Some(file) => Ok(Self::Unnamed(file, path)),
-            None => Self::named(path, replaced.unwrap_or(new_mode), interrupt),
+        let target = Target {
+            replaced_mode: replaced_mode(&path)?,
+            path,
+            interrupt: interrupt.clone(),
+        };
+        match UnnamedFile::create(&target.path, target.replaced_mode.unwrap_or(new_mode)) {
+            Some(file) => Ok(Self::Unnamed(file, target)),
+            None => Self::named(target, new_mode),
         }
     }
 
-    /// Makes a file under a temporary name in the directory of `path`, with `mode` before the umask. A signal removes
-    /// it, until it has moved.
-    fn named(path: PathBuf, mode: u32, interrupt: &Interrupt) -> io::Result<Self> {
+    /// Makes a file under a temporary name beside `target`, where none is there yet with `new_mode` before the umask. A
+    /// signal removes it, until it has moved.
+    fn named(target: Target, new_mode: u32) -> io::Result<Self> {
+        let mode = target.replaced_mode.unwrap_or(new_mode);
         let make = || {
             part_names()
                 .permissions(Permissions::from_mode(mode))
-                .tempfile_in(directory_of(&path))
+                .tempfile_in(directory_of(&target.path))
         };
-        let (file, guard) = interrupt.guarded(make, NamedTempFile::path)?;
-        Ok(Self::Replacing(file, guard, path))
+        let (file, guard) = target.interrupt.guarded(make, NamedTempFile::path)?;
+        Ok(Self::Replacing(file, guard, target))
+    }
+}
+
+impl Target {
+    /// Gives `file` the mode of the one that it replaces, to which opening has applied the umask, and waits until all
+    /// of it is on the disk.
+    fn complete(&self, file: &File) -> io::Result<()> {
+        if let Some(mode) = self.replaced_mode {
+            file.set_permissions(Permissions::from_mode(mode))?;
+        }
+        sync(file)
     }
 }
 
@@ -245,6 +290,15 @@ fn standard_stream_at(path: &Path) -> Option<File> {
     fd.ok().map(File::from)
 }
 
+/// Returns true if `path` names a regular file by a descriptor of a process, such as `/dev/fd/3`. Who gave the
+/// descriptor reads from it, and the file may have no other name any more: it must not be replaced.
+fn is_descriptor(path: &Path) -> bool {
+    let directory = directory_of(path).canonicalize().unwrap_or_default();
+    let is_of_descriptors = directory == Path::new("/dev/fd")
+        || directory.starts_with("/proc") && directory.ends_with("fd");
+    is_of_descriptors && path.is_file()
+}
+
 /// Returns true if standard output or standard error goes to the file at `path` and that has some content: bytes
 /// written there would follow it.
 pub(crate) fn is_appended_to(path: &Path) -> bool {
@@ -257,7 +311,7 @@ fn stdout() -> io::Result<File> {
     let stdout = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 0)?;
     let flags = rustix::fs::fcntl_getfl(&stdout)?;
     if flags.intersection(OFlags::RWMODE) == OFlags::RDONLY {
-        return Err(rustix::io::Errno::BADF.into());
+        return Err(Errno::BADF.into());
     }
     Ok(File::from(stdout))
 }
@@ -286,7 +340,8 @@ fn replaced_mode(path: &Path) -> io::Result<Option<u32>> {
             // Replacing needs rights to the directory only. A file that the user may not write must not be
             // replaced either, so it is opened for writing.
             OpenOptions::new().write(true).open(path)?;
-            Ok(Some(metadata.permissions().mode() & 0o7777))
+            // Without the bits that let a program run as its owner, who may be another from now on.
+            Ok(Some(metadata.permissions().mode() & 0o777))
         }
         Err(_) => Ok(None),
     }
@@ -296,6 +351,27 @@ fn replaced_mode(path: &Path) -> io::Result<Option<u32>> {
 fn sync(file: &File) -> io::Result<()> {
     fail_point!("output-sync", Err(crate::sys::failpoint::injected()));
     file.sync_all()
+}
+
+/// Waits until what was written to a target that was not replaced is on the disk, if it goes to one: a pipe says that
+/// it cannot be synced.
+fn sync_unreplaced(file: &File) -> io::Result<()> {
+    match sync(file) {
+        Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => Ok(()),
+        synced => synced,
+    }
+}
+
+/// Closes a file, and tells what the system says to that.
+fn close(file: File) -> io::Result<()> {
+    #[expect(
+        unsafe_code,
+        reason = "the standard library closes files, but does not tell how that went"
+    )]
+    // SAFETY: `file` has given the descriptor away, so nobody else uses or closes it.
+    unsafe {
+        rustix::io::try_close(file.into_raw_fd()).map_err(io::Error::from)
+    }
 }
 
 /// Waits until the name of the file at `path` is on the disk.
@@ -316,12 +392,18 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out");
         std::fs::write(&path, "before").unwrap();
-        std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        // The umask takes some of it from a new file.
+        std::fs::set_permissions(&path, Permissions::from_mode(0o4672)).unwrap();
 
+        let target = || Target {
+            path: path.clone(),
+            replaced_mode: replaced_mode(&path).unwrap(),
+            interrupt: Interrupt::new(),
+        };
         let named = || OutputFile {
             compressing: None,
             name: String::new(),
-            file: WrittenFile::named(path.clone(), 0o640, &Interrupt::new()).unwrap(),
+            file: WrittenFile::named(target(), 0o666).unwrap(),
         };
         let unnamed = || OutputFile::create(&path, &Interrupt::new()).unwrap();
         let ways: [(&dyn Fn() -> OutputFile, &str); 2] = [(&named, "named"), (&unnamed, "unnamed")];
@@ -340,8 +422,8 @@ mod tests {
             finished.finish().unwrap();
             before = std::fs::read(&path).unwrap();
             assert_eq!(before, after.as_bytes());
-            let mode = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
-            assert_eq!(mode, 0o640);
+            let mode = std::fs::metadata(&path).unwrap().permissions().mode() & 0o7777;
+            assert_eq!(mode, 0o672, "{after}");
             assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
         }
     }

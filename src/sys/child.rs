@@ -49,6 +49,8 @@ const LOOK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 20_000_000,
 };
+/// The reads of what is in the pipe of a program's standard error when it has ended: a pipe of the largest size.
+const MOST_LAST_READS: usize = (1 << 20) / KEPT_BYTES;
 /// A poll that returns at once.
 const NOW: Timespec = Timespec {
     tv_sec: 0,
@@ -265,8 +267,12 @@ impl Shared {
                 break status;
             }
         };
-        // What it said last may still be in the pipe.
-        while heard.hear(Some(&NOW)) {}
+        // What it said last may still be in the pipe. One that it has left behind may go on and on.
+        for _ in 0..MOST_LAST_READS {
+            if !heard.hear(Some(&NOW)) {
+                break;
+            }
+        }
         let mut ending = self.ending.lock();
         *ending = Some(Ending {
             status,

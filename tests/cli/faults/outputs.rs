@@ -2,7 +2,7 @@
 
 use super::{EXACT, large, prepared, small, unprivileged};
 use crate::data::megabytes;
-use crate::sandbox::{OUTSET, Sandbox, can_mount};
+use crate::sandbox::{OUTSET, Sandbox, can_mount, can_trace};
 use crate::tasks::{TASKS, by_turns};
 use rustix::process::Signal;
 use std::fs::{self, OpenOptions};
@@ -146,4 +146,32 @@ fn a_report_that_cannot_be_written_is_an_output_failure() {
     sandbox
         .run("intersect a b --stats /dev/full")
         .fails(5, &["outset: /dev/full: ", "No space left"]);
+}
+
+#[test]
+fn f2_f4_what_the_system_says_only_when_a_result_is_synced_or_closed_fails_the_run() {
+    if !can_trace() {
+        return;
+    }
+    let sandbox = Sandbox::with(b"x\n", b"y\n");
+    let path = sandbox.root().join("r");
+    // A file system that a network is between says so late that there is no room.
+    for (call, arguments) in [("close", "union a"), ("fsync", "union a -o /dev/stdout")] {
+        let inject = format!("inject={call}:error=EDQUOT");
+        let traced = path.to_str().unwrap();
+        let words = [
+            "strace",
+            "-f",
+            "-o",
+            "/dev/null",
+            "-e",
+            &inject,
+            "-P",
+            traced,
+        ];
+        let mut command = sandbox.command_under(&words, arguments);
+        command.stdout(fs::File::create(&path).unwrap());
+        let outcome = sandbox.start(command).finish();
+        outcome.fails(5, &["quota", "free some space"]);
+    }
 }

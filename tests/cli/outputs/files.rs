@@ -141,3 +141,30 @@ fn f9_the_table_of_overlaps_goes_to_a_file() {
     }
     sandbox.run("overlaps a b -o a").fails(2, &["a: "]);
 }
+
+#[test]
+fn f5_a_file_that_a_descriptor_names_gets_the_result_whether_it_has_a_name_or_not() {
+    let sandbox = Sandbox::with(b"x\ny\n", b"y\n");
+    for (name, remove) in [
+        ("fd", ""),
+        ("fd", "rm ../out/t &&"),
+        ("self", "rm ../out/t &&"),
+    ] {
+        let path = if name == "fd" {
+            "/dev/fd/3"
+        } else {
+            "/proc/self/fd/3"
+        };
+        let script = format!(
+            "echo what was there before > ../out/t && exec 3<> ../out/t && {remove} \
+             \"$0\" \"$@\" && cat <&3 > ../out/copy; status=$?; rm -f ../out/t; exit $status"
+        );
+        let arguments = format!("intersect a b -q -o {path}");
+        let command = sandbox.command_under(&["sh", "-c", &script], &arguments);
+        sandbox.start(command).finish().succeeds_silently();
+        let copy = sandbox.output("copy");
+        assert_eq!(fs::read_to_string(&copy).unwrap(), "y\n", "{path} {remove}");
+        fs::remove_file(copy).unwrap();
+        assert_eq!(fs::read_dir(sandbox.root().join("out")).unwrap().count(), 0);
+    }
+}
