@@ -64,6 +64,7 @@ pub(crate) fn tell(
 ) -> Result<()> {
     let phase = run.input_phase("probe", input);
     scan(run, &phase, input, || AddressAnswer {
+        ordinal_mask: input.ordinal_mask(),
         others,
         is_difference: !has,
         repeats,
@@ -88,6 +89,8 @@ impl<F: FnMut(u32)> Worker for Addresses<F> {
 
 /// A worker that writes the lines of the last side that are selected.
 struct AddressAnswer<'a, 's> {
+    /// The bits that are turned over in ordinals.
+    ordinal_mask: u64,
     /// The addresses that the other sides determine. Shared by all workers; what one changes, all see.
     others: &'a AddressSet,
     /// True if the addresses are selected that are not in `others`.
@@ -114,7 +117,7 @@ impl Worker for AddressAnswer<'_, '_> {
         for (index, key) in (0..).zip(batch.keys) {
             if ipv4::parse(key).is_some_and(|address| self.selects(address)) {
                 let line = batch.lines[index as usize];
-                let entry = Entry::once(line, batch.ordinal(index));
+                let entry = Entry::once(line, batch.ordinal(index) ^ self.ordinal_mask);
                 self.out.push_found(&entry)?;
             }
         }

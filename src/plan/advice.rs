@@ -9,7 +9,7 @@
 use crate::error::Error;
 use crate::plan::FilterPlan;
 use crate::plan::Strategy;
-use crate::plan::designs::design_of;
+use crate::plan::designs::{design_of, least_of};
 use crate::plan::filters::MOST_BITS_PER_KEY;
 use crate::plan::job::{Job, SetEstimate};
 use crate::plan::layout::Layout;
@@ -26,12 +26,8 @@ pub(super) fn with_advice(job: &Job, error: Error) -> Error {
     let Error::MemoryPlan { what, .. } = error else {
         return error;
     };
-    // `auto` accepts a limit as soon as any strategy fits it. With a stored filter only `bloom` can; else
-    // partition is the one that needs the least.
-    let strategy = job.strategy.unwrap_or(match job.stored_filter {
-        Some(_) => Strategy::Bloom,
-        None => Strategy::Partition,
-    });
+    // `auto` accepts a limit as soon as any strategy fits it.
+    let strategy = job.strategy.unwrap_or_else(|| least_of(job));
     let fits = |mebibytes: u64| {
         let larger = Job {
             // With `Try` a set that was asked for would fit any limit; the advice must be one under which it is

@@ -11,7 +11,7 @@ use crate::plan::advice::{too_high, with_advice};
 use crate::plan::assumptions::OF_STRATEGY;
 use crate::plan::decoding::DecodingPlan;
 use crate::plan::design::Design;
-use crate::plan::designs::design_of;
+use crate::plan::designs::{design_of, least_of};
 use crate::plan::sizes::SizedJob;
 use crate::plan::{FilterPlan, InputShape, Job, Plan, Rejected, Strategy};
 use crate::size::display_rate;
@@ -83,10 +83,9 @@ pub(super) fn chosen(sized: &SizedJob) -> Result<Plan> {
     let has_pipe = job.inputs.iter().any(|shape| shape.bytes.is_none());
     let spares_disk = has_pipe || job.max_temp_bytes.is_some();
     let (winner, reason) = match possible.first().map(|first| first.costs.strategy) {
-        // Nothing fits. Partition needs the least memory, so its reason is the one that helps.
+        // Nothing fits. The reason of the one that needs the least memory is the one that helps.
         None => {
-            return design_of(sized, Strategy::Partition)
-                .map(|design| design.into_plan(sized, rejected));
+            return design_of(sized, least_of(job)).map(|design| design.into_plan(sized, rejected));
         }
         Some(Strategy::Bloom) => (0, "auto prefers bloom at the rate that you accept".into()),
         Some(Strategy::Memory) if spares_disk => {

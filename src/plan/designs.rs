@@ -10,6 +10,7 @@ use crate::plan::design::first_side_sieve::first_side_sieve;
 use crate::plan::design::negatives::{bloom_difference, bloom_union};
 use crate::plan::design::singleton_sieve::singleton_sieve;
 use crate::plan::design::{Design, bloom, memory, partition, sieve};
+use crate::plan::job::Job;
 use crate::plan::sizes::SizedJob;
 use crate::selection::{Approximate, Order};
 
@@ -25,6 +26,15 @@ pub(super) fn design_of(sized: &SizedJob, strategy: Strategy) -> Result<Design, 
     }
 }
 
+/// Returns the strategy that needs the least memory of those that can do `job`.
+pub(super) fn least_of(job: &Job) -> Strategy {
+    match job.stored_filter {
+        Some(_) => Strategy::Bloom,
+        None if job.wants_filter => Strategy::Sieve,
+        None => Strategy::Partition,
+    }
+}
+
 /// Designs `bloom`, for the operations that have an approximate answer.
 ///
 /// # Errors
@@ -35,7 +45,7 @@ fn approximate(sized: &SizedJob) -> Result<Design, Error> {
     let usage =
         |what: &str, advice: &str| Err(Error::usage(format!("{OF_STRATEGY}{what}"), advice));
     if rule.finds_common() {
-        let is_first_last = sized.order.last().is_none_or(|&last| last == 0);
+        let is_first_last = sized.numbers().last().is_none_or(|&last| last == 1);
         if keeps_order && !is_first_last {
             return usage(
                 "bloom can keep the input order only if the largest input comes first",

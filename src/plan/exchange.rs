@@ -38,6 +38,7 @@ pub(crate) fn shard_layout(job: &Job, buckets: u32, beside_bytes: u64) -> Result
     let layout_in = |job: &Job| {
         let mut layout = Layout::for_scan(job, true);
         let beside = beside_bytes + layout.scan.workers as u64 * scratch_bytes();
+        layout.set_bookkeeping(buckets, job.inputs.len());
         let pool_bytes = layout.rest_bytes().saturating_sub(beside);
         // No block is written: a full one is handed over.
         let writers = in_flight(0);

@@ -271,7 +271,7 @@ impl Layout {
 
     /// Moves what is remembered of each bucket of each input from the usable bytes to the base, as far as it is
     /// not there for buckets that were chosen before. It never moves back: a run has its budget by then.
-    fn set_bookkeeping(&mut self, buckets: u32, inputs: usize) {
+    pub(super) fn set_bookkeeping(&mut self, buckets: u32, inputs: usize) {
         let bytes = u64::from(buckets) * inputs as u64 * BUCKET_BYTES;
         let more = bytes.saturating_sub(self.bookkeeping_bytes);
         self.bookkeeping_bytes += more;

@@ -46,7 +46,7 @@ pub(super) struct SplitPlan {
 }
 
 /// Plans the split of the buckets of `work`, of whose building sides the lines before `end` are in the set; `None`
-/// where no level would divide them.
+/// where no level would divide them, or there is no room for the parts.
 pub(super) fn plan(
     run: &Run<'_>,
     set: &LineSet,
@@ -70,6 +70,10 @@ pub(super) fn plan(
     // Half more parts than equal ones would need: they are not equal, and lines beyond those seen may be longer.
     let fan_out = (3 * lines.div_ceil(fitting) / 2 + 1).clamp(2, most) as u32;
     let bookkeeping_bytes = u64::from(fan_out) * inputs as u64 * BUCKET_BYTES;
+    // Of very many inputs, what is remembered of two parts may be more than there is.
+    if bookkeeping_bytes > room {
+        return None;
+    }
     let blocks = u64::from(fan_out) + SPARE_BLOCKS;
     // As large as there is room for, and as the reader takes at a time: a disk is slow in small pieces.
     let block_bytes = (room.saturating_sub(bookkeeping_bytes) / blocks)

@@ -229,3 +229,19 @@ fn a_run_that_fails_leaves_the_filter_that_it_would_have_replaced() {
         .fails(4, &["--max-temp"]);
     assert_eq!(fs::read(sandbox.output("s")).unwrap(), b"kept");
 }
+
+#[test]
+fn a_filter_is_saved_or_the_run_refused_however_little_room_there_is() {
+    let sandbox = Sandbox::with(&lines(0..80_000), &lines(40_000..120_000));
+    let job = "intersect a b --save-filter ../out/s --buckets 150";
+    let outcome = sandbox.run(&format!("{job} -m 16M"));
+    outcome.fails(6, &["give at least"]);
+    assert!(!sandbox.output("s").exists());
+    let enough = outcome.advised();
+    sandbox
+        .run(&format!("{job} -m {enough} --count-only -q"))
+        .succeeds();
+    sandbox
+        .run("intersect a b --filter ../out/s --count-only -q")
+        .succeeds();
+}

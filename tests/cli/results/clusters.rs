@@ -188,6 +188,7 @@ fn m4_requests_that_no_step_can_meet_are_refused_before_anything_is_read() {
         .run("intersect a b --hash-key-file key -o key -q")
         .fails(2, &["key: ", "would replace it"]);
     assert_eq!(fs::read_to_string(sandbox.input("key")).unwrap(), KEY);
+    sandbox.write("a", lines(0..300_000));
     let outcome = sandbox.run(&format!("{shard} a --buckets 60000 -m 32M"));
     outcome.fails(6, &["one block per bucket (60000 buckets)"]);
     let enough = outcome.advised();
