@@ -72,11 +72,10 @@ impl Access {
         }
     }
 
-    /// Reads from now on `copy`, which has the content of the stream; `decodes` is true if it may be compressed.
-    pub(super) fn copied_to(self, copy: Parts, decodes: bool) -> Self {
+    /// Reads from now on `copies`, which have the content of the streams.
+    pub(super) fn copied_to(self, copies: Parts) -> Self {
         Self {
-            bytes: Bytes::Parts(copy),
-            decodes,
+            bytes: Bytes::Parts(copies),
             ..self
         }
     }
@@ -132,11 +131,12 @@ impl Access {
     pub(super) fn take_stream<'a>(
         &self,
         name: &Path,
+        number: usize,
         stop: &'a (dyn Fn() -> Result<()> + Sync),
     ) -> Result<StoppableStream<'a>> {
         let taken = match &self.bytes {
             Bytes::Stream(file) => file.lock().take(),
-            Bytes::Commands(commands) => return commands.open(0, stop),
+            Bytes::Commands(commands) => return commands.open(number, stop),
             Bytes::Parts(_) => None,
         };
         let file = taken.ok_or_else(|| Error::Input {

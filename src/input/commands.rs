@@ -44,12 +44,14 @@ pub(crate) struct Commands {
     producer: Producer,
     /// The handle that stops those that run.
     interrupt: Interrupt,
-    /// The first command, if it runs already and its header was read.
-    started: Mutex<Option<Output>>,
+    /// The command that runs already, because its header was read, and its number.
+    started: Mutex<Option<(usize, Output)>>,
     /// The facts that are known of each output.
     outputs: Mutex<Vec<OutputFacts>>,
-    /// The rules for what comes before the records of each output, and the header of the first; `None` if nothing does.
-    front: Option<(FrontRules, Option<Vec<u8>>)>,
+    /// The rules for what comes before the records of each output; `None` if nothing does.
+    rules: Option<FrontRules>,
+    /// The first header of an output, and the number of that.
+    header: Option<(Vec<u8>, usize)>,
 }
 
 impl Commands {
@@ -65,7 +67,8 @@ impl Commands {
             interrupt: interrupt.clone(),
             started: Mutex::new(None),
             outputs: Mutex::new(outputs),
-            front: None,
+            rules: None,
+            header: None,
         }
     }
 
@@ -115,18 +118,28 @@ impl Commands {
         self.producer.shared_names()
     }
 
-    /// Starts the first command and reads what comes before its records, by `rules`.
+    /// Starts commands until one writes a header, and reads what comes before its records, by `rules`.
     ///
     /// # Errors
-    /// As [`front_of_stream`]; where the command fails.
+    /// As [`front_of_stream`]; where a command fails.
     pub(super) fn read_front(&mut self, rules: FrontRules, opening: Opening<'_>) -> Result<Front> {
-        let output = self.producer.start(0, &self.interrupt)?;
-        let front = header(&output, self.name(0), rules, &|| opening.interrupt.check())?;
-        self.note_front(0, front.lines);
-        let first = front.header.as_ref().map(|header| header.record.clone());
-        self.front = Some((rules, first));
-        *self.started.lock() = Some(output);
-        Ok(front)
+        self.rules = Some(rules);
+        let last = self.count() - 1;
+        for number in 0..=last {
+            let output = self.producer.start(number, &self.interrupt)?;
+            let stop = || opening.interrupt.check();
+            let front = header(&output, self.name(number), rules, &stop)?;
+            self.note_front(number, front.lines);
+            if let Some(header) = &front.header {
+                self.header = Some((header.record.clone(), number));
+            } else if number < last {
+                // One that is empty says nothing of the others. It runs again in its turn.
+                continue;
+            }
+            *self.started.lock() = Some((number, output));
+            return Ok(front);
+        }
+        Ok(Front::default())
     }
 
     /// Starts the command with this number, and passes over its header.
@@ -135,23 +148,22 @@ impl Commands {
             self.producer.start(number, &self.interrupt)?,
             self.name(number),
         );
-        if let Some((rules, first)) = &self.front {
-            let front = header(&output, name, *rules, stop)?;
-            self.note_front(number, front.lines);
-            if let Some(header) = front.header
-                && first.as_ref().is_some_and(|first| *first != header.record)
-            {
-                return Err(Error::usage(
-                    format!(
-                        "{}: its header is not that of {}",
-                        name.display(),
-                        self.name(0).display()
-                    ),
-                    "give a side only outputs with the same header",
-                ));
-            }
+        let Some(rules) = self.rules else {
+            return Ok(output);
+        };
+        let front = header(&output, name, rules, stop)?;
+        self.note_front(number, front.lines);
+        match (front.header, &self.header) {
+            (Some(header), Some((first, of))) if header.record != *first => Err(Error::usage(
+                format!(
+                    "{}: its header is not that of {}",
+                    name.display(),
+                    self.name(*of).display()
+                ),
+                "give a side only outputs with the same header",
+            )),
+            _ => Ok(output),
         }
-        Ok(output)
     }
 }
 
@@ -165,15 +177,15 @@ impl Streams for Commands {
         name.map_or(self.producer.name(), |name| name)
     }
 
-    /// Starts the command with this number, unless that was the first for its header.
+    /// Starts the command with this number, unless it runs already for its header.
     fn open<'a>(
         &self,
         number: usize,
         stop: &'a (dyn Fn() -> Result<()> + Sync),
     ) -> Result<StoppableStream<'a>> {
-        let started = (number == 0).then(|| self.started.lock().take());
-        let (file, writer) = match started.flatten() {
-            Some(output) => output,
+        let started = self.started.lock().take_if(|(of, _)| *of == number);
+        let (file, writer) = match started {
+            Some((_, output)) => output,
             None => self.start(number, stop)?,
         };
         Ok(StoppableStream::new(file, stop).written_by(Some(writer)))

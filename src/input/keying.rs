@@ -106,8 +106,8 @@ impl Keying {
             } else {
                 Front::default()
             };
-            // Or what is compressed is empty.
-            empties[part] |= keys.has_header_of(number) && front.bytes == 0;
+            // Or what is compressed is empty, or all lines are blank or comments.
+            empties[part] |= keys.has_header_of(number) && front.header.is_none();
             keying.add_text(keys, number, front, parts.name(part))?;
         }
         keying.settle_empty(&empties);
@@ -324,8 +324,8 @@ impl Keying {
         self.skips_bad
     }
 
-    /// Returns the same for a copy of a stream, which has no header.
-    pub(super) fn of_copy(self) -> Self {
+    /// Returns the same for copies of streams, which have no header.
+    pub(super) fn of_copies(self) -> Self {
         let fronts = vec![0; self.fronts.len()];
         Self { fronts, ..self }
     }
@@ -350,9 +350,9 @@ impl RecordRules {
     }
 
     /// Returns those of a copy of a stream, which has no header.
-    pub(super) fn of_copy(self) -> Self {
+    pub(super) fn of_copies(self) -> Self {
         Self {
-            keying: self.keying.map(Keying::of_copy),
+            keying: self.keying.map(Keying::of_copies),
             ..self
         }
     }

@@ -32,15 +32,11 @@ pub(crate) mod pieces;
 pub(crate) mod sample;
 mod source;
 
-use std::fs::File;
 use std::ops::{Add, Range};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::decode::compressed::Decoding;
-use crate::decode::file_format::FileFormat;
-use crate::decode::io_error::unreadable;
 use crate::decode::stream::StoppableStream;
 use crate::error::{Error, Result};
 use crate::input::access::Access;
@@ -48,6 +44,7 @@ use crate::input::byte_reader::{ByteReader, Streams};
 use crate::input::findings::Findings;
 use crate::input::keying::{Keying, RecordRules};
 use crate::input::parts::{Part, Parts};
+use crate::lines::LineFormat;
 use crate::memory::budget::MemoryBudget;
 use crate::record::Columns;
 use crate::sys::file_id::FileId;
@@ -100,27 +97,15 @@ impl Input {
         }
     }
 
-    /// Returns this input, after it was copied to `path`; messages still call it by its own name.
+    /// Returns this input, after its streams were copied to `paths`; messages still call it by its own name.
     ///
     /// # Errors
-    /// [`Error::Input`] where the copy cannot be read.
-    pub(crate) fn spooled(self, path: PathBuf) -> Result<Self> {
-        // The copy of several streams has what was decoded.
-        let decodes = self.decodes() && !self.is_joined();
-        let copy = File::open(&path).and_then(|file| {
-            let metadata = file.metadata()?;
-            let format = if decodes {
-                FileFormat::of_text(&file, metadata.size())?
-            } else {
-                FileFormat::Plain
-            };
-            Ok((metadata, format))
-        });
-        let (metadata, format) = copy.map_err(|error| unreadable(&path, error))?;
-        let copy = Parts::one(path, self.name().to_owned(), &metadata, false, format);
+    /// [`Error::Input`] where a copy cannot be read.
+    pub(crate) fn spooled(self, paths: Vec<PathBuf>) -> Result<Self> {
+        let copies = Parts::copies(paths, self.part_names(), self.decodes())?;
         Ok(Self {
-            access: self.access.copied_to(copy, decodes),
-            records: self.records.of_copy(),
+            access: self.access.copied_to(copies),
+            records: self.records.of_copies(),
             ..self
         })
     }
@@ -183,9 +168,9 @@ impl Input {
     /// Returns the names of its files, as [`Input::part_name`] has them.
     pub(crate) fn part_names(&self) -> Arc<Vec<PathBuf>> {
         match (self.parts(), self.access.commands()) {
-            (Some(parts), _) if parts.count().is_some() => Arc::clone(parts.paths()),
+            (Some(parts), _) => Arc::clone(parts.names()),
             (None, Some(commands)) => commands.names(),
-            _ => Arc::new(vec![self.part_name(0).to_owned()]),
+            (None, None) => Arc::new(vec![self.name().to_owned()]),
         }
     }
 
@@ -456,9 +441,18 @@ impl Input {
     /// [`Error::Input`] the second time, and for a regular file.
     pub(crate) fn take_stream<'a>(
         &self,
+        number: usize,
         stop: &'a (dyn Fn() -> Result<()> + Sync),
     ) -> Result<StoppableStream<'a>> {
-        self.access.take_stream(self.name(), stop)
+        self.access.take_stream(self.name(), number, stop)
+    }
+
+    /// Returns the rules for the lines of one of its files, where those of text are `format`.
+    pub(crate) fn format_of(&self, part: usize, format: LineFormat) -> LineFormat {
+        let table = self
+            .parts()
+            .and_then(|parts| parts.all()[part].format.table());
+        table.map_or(format, |_| format.of_rows())
     }
 
     /// Makes the reader of the bytes of its stream, once that was taken, and of those that follow; `stop` ends it. A

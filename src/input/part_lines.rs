@@ -40,6 +40,6 @@ impl Input {
             start,
             lines: part.lines(),
         });
-        Some((Arc::clone(parts.paths()), lines.collect()))
+        Some((Arc::clone(parts.names()), lines.collect()))
     }
 }

@@ -65,6 +65,17 @@ pub(crate) fn bytes_to_list(path_bytes: u64) -> u64 {
 }
 
 impl Part {
+    /// Makes a part that does not know yet what comes before it.
+    fn new(metadata: &Metadata, is_warm: bool, format: FileFormat) -> Self {
+        Self {
+            state: FileState::of(metadata),
+            start: 0,
+            is_warm,
+            format,
+            lines: AtomicU64::new(0),
+        }
+    }
+
     /// Counts lines that a worker went through.
     pub(crate) fn count_lines(&self, lines: u64) {
         self.lines.fetch_add(lines, Ordering::Relaxed);
@@ -83,9 +94,9 @@ pub(crate) struct Parts {
     paths: Arc<Vec<PathBuf>>,
     /// Their parts, in the same order.
     all: Vec<Part>,
-    /// The name of the only file in messages, which is not its path where it is the copy of a pipe. `None` if each
-    /// file is called by its path.
-    name: Option<PathBuf>,
+    /// The name of each in messages, where these are not the paths: of the copies of streams, and of a file that was
+    /// not named as one of a side.
+    names: Option<Arc<Vec<PathBuf>>>,
     /// The lines that begin in these bytes of the only file are the input; `None` for all lines.
     range: Option<Range<u64>>,
     /// The positions of a stored byte, as the power of two: 0 where each is read as it is.
@@ -124,18 +135,55 @@ impl Parts {
         is_warm: bool,
         format: FileFormat,
     ) -> Self {
-        let part = Part {
-            state: FileState::of(metadata),
-            start: 0,
-            is_warm,
-            format,
-            lines: AtomicU64::new(0),
+        let only = Part::new(metadata, is_warm, format);
+        Self::new(Arc::new(vec![path]), Some(Arc::new(vec![name])), [only])
+    }
+
+    /// Makes the parts that are copies of streams, which messages call by their `names`; `decodes` is true if they may
+    /// be compressed.
+    ///
+    /// # Errors
+    /// [`Error::Input`] where one cannot be read.
+    pub(super) fn copies(
+        paths: Vec<PathBuf>,
+        names: Arc<Vec<PathBuf>>,
+        decodes: bool,
+    ) -> Result<Self> {
+        let part = |path: &PathBuf| {
+            let file = File::open(path)?;
+            let metadata = file.metadata()?;
+            let format = if decodes {
+                FileFormat::of_text(&file, metadata.len())?
+            } else {
+                FileFormat::Plain
+            };
+            Ok(Part::new(&metadata, false, format))
         };
+        let parts = paths
+            .iter()
+            .map(|path| part(path).map_err(|error| unreadable(path, error)));
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        Ok(Self::new(Arc::new(paths), Some(names), parts))
+    }
+
+    /// Puts `parts` one behind the other.
+    fn new(
+        paths: Arc<Vec<PathBuf>>,
+        names: Option<Arc<Vec<PathBuf>>>,
+        parts: impl IntoIterator<Item = Part>,
+    ) -> Self {
+        let mut next = 0;
+        let placed = parts.into_iter().map(|part| {
+            let start = next;
+            next += part.state.size;
+            Part { start, ..part }
+        });
+        let all: Vec<Part> = placed.collect();
         Self {
-            paths: Arc::new(vec![path]),
-            spread: spread(std::slice::from_ref(&part)),
-            all: vec![part],
-            name: Some(name),
+            paths,
+            spread: spread(&all),
+            all,
+            names,
             range: None,
             padding: Padding::default(),
         }
@@ -178,23 +226,10 @@ impl Parts {
         opening: Opening<'_>,
     ) -> Result<Self> {
         let mut parts = Vec::with_capacity(paths.len());
-        let mut start = 0;
         for path in paths.iter() {
-            let part = Part {
-                start,
-                ..check(path, number, opening)?
-            };
-            start += part.state.size;
-            parts.push(part);
+            parts.push(check(path, number, opening)?);
         }
-        let parts = Self {
-            paths,
-            spread: spread(&parts),
-            all: parts,
-            name: None,
-            range: None,
-            padding: Padding::default(),
-        };
+        let parts = Self::new(paths, None, parts);
         if opening
             .keys
             .is_some_and(|keys| keys.syntax == Syntax::Whole)
@@ -232,9 +267,9 @@ impl Parts {
         &self.all
     }
 
-    /// Returns the path of each.
-    pub(crate) fn paths(&self) -> &Arc<Vec<PathBuf>> {
-        &self.paths
+    /// Returns the name of each in messages.
+    pub(crate) fn names(&self) -> &Arc<Vec<PathBuf>> {
+        self.names.as_ref().unwrap_or(&self.paths)
     }
 
     /// Returns the positions in the side of what begins at `start` of a part, of a piece as
@@ -265,21 +300,21 @@ impl Parts {
 
     /// Returns the name of a part in messages.
     pub(crate) fn name(&self, part: usize) -> &Path {
-        self.name.as_deref().unwrap_or(&self.paths[part])
+        &self.names()[part]
     }
 
     /// Returns these files with `name` as the name of the only one.
     pub(crate) fn called(self, name: PathBuf) -> Self {
         Self {
-            name: Some(name),
+            names: Some(Arc::new(vec![name])),
             ..self
         }
     }
 
-    /// Counts the files that were named as one side; `None` if one was named as itself.
+    /// Counts the files or outputs that were named as one side; `None` if one was named as itself.
     pub(crate) fn count(&self) -> Option<u64> {
         let count = self.all.len() as u64;
-        self.name.is_none().then_some(count)
+        (self.names.is_none() || count > 1).then_some(count)
     }
 
     /// Returns what decoding the files takes; `None` if none is compressed.
@@ -363,13 +398,7 @@ fn check(path: &Path, number: u32, opening: Opening<'_>) -> Result<Part> {
         return Err(not_a_part(path));
     }
     let format = FileFormat::of_file(&file, state.size, path, number, opening)?;
-    Ok(Part {
-        state,
-        start: 0,
-        is_warm,
-        format,
-        lines: AtomicU64::new(0),
-    })
+    Ok(Part::new(&metadata, is_warm, format))
 }
 
 /// Returns the spread of an input with these parts: as large as there is room for. Each file of a terabyte may become

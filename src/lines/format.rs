@@ -34,6 +34,16 @@ impl Default for LineFormat {
 }
 
 impl LineFormat {
+    /// Returns the rules for rows of a table as text, in which only quotes mean something: a CR is one of a value, and
+    /// no row is a comment.
+    pub(crate) const fn of_rows(self) -> Self {
+        Self {
+            strip_cr: false,
+            comment: None,
+            ..self
+        }
+    }
+
     /// Iterates over the lines of `bytes`, which must begin at the start of a line.
     ///
     /// ```

@@ -318,7 +318,11 @@ impl<'a> ScanState<'a> {
         }
         let keying = self.input.keying();
         let front = keying.map_or(0, |keying| self.pass_over_front(keying, chunk));
-        let lines = self.run.options.line_format().lines(&bytes[front..]);
+        let format = self.run.options.line_format();
+        let lines = self
+            .input
+            .format_of(chunk.part, format)
+            .lines(&bytes[front..]);
         let ordinals = self.ordinals_in::<W>(chunk, front)?;
         let on_bad = |record: &[u8], bad| self.leave_out(record, bad, chunk);
         let room_for_key = |record: &[u8]| self.check_key_room(record, chunk).map(|()| None);

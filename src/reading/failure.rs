@@ -65,7 +65,7 @@ impl LocatedFailure {
                     (*line, *offset) = input.location_of(location, opening);
                 }
                 Error::NotAnAddress { offset, .. } | Error::LineTooLong { offset, .. } => {
-                    *offset = input.offset_of(location, opening);
+                    *offset = input.taken().bytes + input.offset_of(location, opening);
                 }
                 _ => {}
             }
@@ -75,6 +75,16 @@ impl LocatedFailure {
 }
 
 impl Input {
+    /// Returns true if something was read of a stream before its first chunk.
+    pub(crate) fn has_taken(&self) -> bool {
+        self.taken().bytes > 0
+    }
+
+    /// Returns what was read of a stream before its first chunk.
+    fn taken(&self) -> Taken {
+        self.keying().map_or_else(Taken::default, Keying::taken)
+    }
+
     /// Finds `location` for the user: its line, from 1, or `None` if lines cannot be counted, and its offset. The
     /// header of a stream counts, too.
     pub(crate) fn location_of(
@@ -83,7 +93,7 @@ impl Input {
         opening: &PieceOpening<'_>,
     ) -> (Option<u64>, u64) {
         let offset = self.offset_of(location, opening);
-        let Taken { bytes, lines, .. } = self.keying().map_or_else(Taken::default, Keying::taken);
+        let Taken { bytes, lines, .. } = self.taken();
         let line = self
             .parts()
             .map(|parts| lines_before(parts, location.part, offset, opening));

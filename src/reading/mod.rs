@@ -99,7 +99,7 @@ impl<'a> Reading<'a> {
         let mut chunk_rules = rules.chunks;
         let parts = match input.parts() {
             None => {
-                let mut stream = input.take_stream(rules.stop)?;
+                let mut stream = input.take_stream(0, rules.stop)?;
                 if let Some(waiting) = rules.waiting {
                     stream = stream.promptly(chunk_rules.format.terminator, waiting);
                 }

@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::input::byte_reader::ByteReader;
 use crate::input::pieces::Piece;
+use crate::lines::LineFormat;
 use crate::lines::last_end::LastEnd;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
@@ -142,7 +143,7 @@ impl<'a> StreamChunks<'a> {
             offset: self.offset,
         };
         match self.read_in_turn(front) {
-            Err(error @ Error::LineTooLong { .. }) if start > 0 => {
+            Err(error @ Error::LineTooLong { .. }) if start > 0 || self.input.has_taken() => {
                 Err(long_lines.note_at(location, error))
             }
             Ok(mut chunk) => {
@@ -181,7 +182,7 @@ impl<'a> StreamChunks<'a> {
     /// Ends the chunk that fills `long` without its last record, if it has more than one, or after the line of a
     /// record that is damaged; what follows is read again. Else returns `error`.
     fn end_early(&mut self, mut long: Buffer, mut error: Error) -> Result<Chunk> {
-        let format = self.rules.format;
+        let format = self.format();
         let open = self.search.open_field(&long, format);
         let line_end = || {
             let field = open?.open_field()?;
@@ -225,6 +226,12 @@ impl<'a> StreamChunks<'a> {
         Ok(filled + read.bytes)
     }
 
+    /// Returns the rules for the lines of the stream or piece.
+    fn format(&self) -> LineFormat {
+        self.input
+            .format_of(self.reader.piece().part, self.rules.format)
+    }
+
     /// Finds the end of the whole lines of `data`, of which `searched` bytes were searched before; keeps what follows
     /// them. `None` if no line ends in it, or where what follows has no room in the carry. At the end of the stream
     /// the last line needs no terminator.
@@ -240,7 +247,7 @@ impl<'a> StreamChunks<'a> {
                 .map_or(0, |keying| keying.mark(data));
             self.search = LastEnd::new(mark);
         }
-        let end = self.search.advance(data, self.rules.format)?;
+        let end = self.search.advance(data, self.format())?;
         let rest = &data[end..];
         // Behind a quote that was not closed, several lines may end long before what showed that.
         self.carry.get_mut(..rest.len())?.copy_from_slice(rest);

@@ -85,7 +85,7 @@ impl Scene {
             crate::decode::request::Opening::plain(&options.interrupt),
         )?;
         // As if it were not in the page cache: it is read by readers of their own, the other by the workers.
-        let cold = inputs.remove(0).spooled(self.path("a"))?;
+        let cold = inputs.remove(0).spooled(vec![self.path("a")])?;
         inputs.insert(0, cold);
         let out = Collector::new(sink);
         let pool = run.block_pool();

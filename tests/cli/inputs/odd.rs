@@ -327,3 +327,17 @@ fn b24_each_odd_file_is_an_error_or_follows_a_rule() {
         );
     }
 }
+
+#[test]
+fn a21_a_fault_behind_the_header_of_a_pipe_is_told_by_its_place_in_the_pipe() {
+    let sandbox = Sandbox::new();
+    let text = b"ip\n1.2.3.4\nfoo\n";
+    sandbox.write("file", text);
+    let words = "union --tsv -k ip --key-type ipv4";
+    for outcome in [
+        sandbox.run(&format!("{words} file")),
+        sandbox.run_fed(&format!("{words} -"), text),
+    ] {
+        outcome.fails(3, &["the line at byte 11 is not an IPv4 address"]);
+    }
+}

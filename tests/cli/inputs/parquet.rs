@@ -1103,3 +1103,19 @@ fn b23_columns_are_named_as_the_fields_of_text_files_are() {
         );
     }
 }
+
+#[test]
+fn b23_what_means_something_in_text_is_a_byte_of_a_value() {
+    let sandbox = Sandbox::new();
+    let texts = ["#x", "one\ntwo", "a\r", "a"];
+    let rows = texts.map(|text| (1, Some(text.to_owned())));
+    write(&sandbox.input("rows"), &rows, 3);
+    for more in [
+        "--csv --comment # -k page.url,id",
+        "--csv --strip-cr --comment # -k page.url,id",
+        "--strip-cr -k page.url",
+    ] {
+        let outcome = sandbox.run(&format!("union -q -z {more} rows --count-only"));
+        assert_eq!(text(&outcome), "4\n", "{more}: {outcome}");
+    }
+}

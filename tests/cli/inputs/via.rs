@@ -376,3 +376,73 @@ fn b27_a_command_that_is_killed_at_any_moment_leaves_no_answer() {
     let sandbox = Sandbox::with(&lines(0..5000), &lines(1000..9000));
     (0..500).for_each(|number| killed(&sandbox, number));
 }
+
+#[test]
+fn b27_each_output_begins_and_ends_by_itself_whether_it_is_copied_or_not() {
+    let sandbox = Sandbox::new();
+    sandbox.write("marked1", "\u{feff}a,1\n");
+    sandbox.write("marked2", "\u{feff}b,1\n");
+    sandbox.write("one", "b,2\n");
+    sandbox.write("open1", "1,\"a");
+    sandbox.write("open2", "2,b\"\n3,c\n");
+    sandbox.write("two", "2,x\n3,y\n");
+    for strategy in ["auto", "memory", "partition", "sieve"] {
+        let words = format!("intersect --csv -k 1 --bad-records skip --strategy {strategy}");
+        let arguments = format!("{words} -q --side marked1 marked2 --side one");
+        assert_eq!(answer(&sandbox, &arguments, "cat"), "b,1\n", "{strategy}");
+        let outcome = run_via(
+            &sandbox,
+            &format!("{words} --side open1 open2 --side two"),
+            "cat",
+        );
+        let found = sorted(&outcome.succeeds().stdout);
+        assert_eq!(found, [&b"2,b\"\n"[..], b"3,c\n"], "{outcome}");
+        assert!(
+            outcome.stderr.contains("open1: left out 1 line"),
+            "{outcome}"
+        );
+    }
+    // What is wrong is told of the output, and of its line.
+    sandbox.write("objects1", "{\"id\":1}\n{\"id\":2}\n");
+    sandbox.write("objects2", "{\"id\":3}\n[]\n");
+    sandbox.write("object", "{\"id\":3}\n");
+    for strategy in ["auto", "sieve"] {
+        let arguments = format!(
+            "intersect --jsonl -k id --strategy {strategy} --side objects1 objects2 --side object"
+        );
+        run_via(&sandbox, &arguments, "cat").fails(3, &["objects2: the record at line 2 "]);
+    }
+}
+
+#[test]
+fn b27_an_output_without_records_says_nothing_of_the_columns_of_others() {
+    let sandbox = Sandbox::new();
+    sandbox.write("rows", "id,url\n1,x\n2,x\n3,y\n");
+    sandbox.write("others", "url,id\nx,7\n");
+    for (first, more) in [("", ""), ("\n\n", ""), ("# none\n", "--comment #")] {
+        sandbox.write("first", first);
+        for strategy in ["memory", "partition", "sieve"] {
+            let words = format!("--csv -k url --strategy {strategy} {more} -q --side first rows");
+            for (arguments, count) in [
+                (format!("diff {words} --side first"), 4),
+                (format!("intersect {words} --side others"), 3),
+            ] {
+                let of_files = sandbox.run(&arguments);
+                let found = answer(&sandbox, &arguments, "cat");
+                assert_eq!(
+                    sorted(found.as_bytes()),
+                    sorted(&of_files.succeeds().stdout),
+                    "{first:?} {arguments}"
+                );
+                assert_eq!(
+                    found.lines().count(),
+                    count,
+                    "{first:?} {arguments}: {found}"
+                );
+            }
+        }
+        // A header that differs is refused, whichever came first.
+        let arguments = format!("union --csv -k url {more} -q --side first rows others");
+        run_via(&sandbox, &arguments, "cat").fails(2, &["others: its header is not that of rows"]);
+    }
+}
