@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
+use rustix::io::Errno;
 use rustix::net::SendFlags;
 
 use crate::decode::stream::Writer;
@@ -168,8 +169,9 @@ fn copy(mut bytes: Bytes, socket: &OwnedFd) -> io::Result<()> {
         while !left.is_empty() {
             match rustix::net::send(socket, left, FLAGS) {
                 Ok(sent) => left = &left[sent..],
-                Err(rustix::io::Errno::INTR) => {}
-                Err(_) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => return Ok(()),
+                Err(error) => return Err(error.into()),
             }
         }
     }

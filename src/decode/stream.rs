@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use crate::decode::io_error::unreadable;
 use crate::error::Result;
@@ -141,7 +142,11 @@ impl<'a> StoppableStream<'a> {
             // A prompt stream looks first, and waits only where it has nothing to give.
             let looks = has_line || (self.prompt.is_some() && !is_waiting);
             let patience = if looks { &NOW } else { &PATIENCE };
-            if poll(&mut waiting, Some(patience)) == Ok(0) {
+            let ready = poll(&mut waiting, Some(patience));
+            if ready == Err(Errno::INTR) {
+                continue;
+            }
+            if ready == Ok(0) {
                 if has_line {
                     break;
                 }

@@ -63,11 +63,12 @@ impl Dialect {
     }
 
     /// Returns true if a field with this text is only a field between quotes. A CR at the end of a record would be
-    /// taken for a part of the line end, and by other programs for a line end anywhere.
+    /// taken for a part of the line end, and by other programs for a line end anywhere; NUL ends lines with `-z`.
     fn needs_quotes(self, text: &[u8]) -> bool {
         let has = |byte| memchr::memchr(byte, text).is_some();
         memchr::memchr3(b'\n', self.delimiter, b'"', text).is_some()
             || has(b'\r')
+            || has(0)
             || self.escape.is_some_and(has)
     }
 }

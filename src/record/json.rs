@@ -116,8 +116,10 @@ fn raw_value<'r>(record: &'r [u8], path: &Path) -> Result<Option<&'r RawValue>, 
 fn fault(record: &[u8], error: &serde_json::Error) -> Fault {
     /// The numbers that are not finite, as Python writes them.
     const WORDS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
-    // The reader stops after the first byte of it, or after the second of what has a sign.
-    let last = error.column();
+    // The reader stops after the first byte of it, or after the second of what has a sign, and counts from the last
+    // line end before, of which a record that NUL ends may have some.
+    let before = memchr::memchr_iter(b'\n', record).take(error.line().saturating_sub(1));
+    let last = before.last().map_or(0, |end| end + 1) + error.column();
     let offset = (last.saturating_sub(2)..=last).find(|&offset| {
         let rest = record.get(offset..).unwrap_or_default();
         WORDS.iter().any(|word| rest.starts_with(word))
@@ -244,7 +246,8 @@ impl<'r> DeserializeSeed<'r> for Which<'_> {
     type Value = Named;
 
     fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<Named, D::Error> {
-        reader.deserialize_str(self)
+        // The names of other fields need not be text that can be.
+        reader.deserialize_bytes(self)
     }
 }
 
@@ -255,10 +258,10 @@ impl Visitor<'_> for Which<'_> {
         f.write_str("a name")
     }
 
-    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Named, E> {
-        Ok(if name == self.name {
+    fn visit_bytes<E: serde::de::Error>(self, name: &[u8]) -> Result<Named, E> {
+        Ok(if name == self.name.as_bytes() {
             Named::First
-        } else if self.plain == Some(name) {
+        } else if self.plain.is_some_and(|plain| name == plain.as_bytes()) {
             Named::Plain
         } else {
             Named::Other

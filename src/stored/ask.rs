@@ -12,13 +12,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::batch::{BATCH, Batch, Prefilter};
 use crate::error::{Error, Result};
 use crate::filter::{AskedFilter, Kind, Occupancy, StoredFilter};
+use crate::input::keying::Keying;
 use crate::input::{Input, Source};
 use crate::options::Options;
 use crate::pass::ordered_scan::{
     ChunkOutput, OrderedOutput, OrderedWorker, beyond_scan_bytes, scan_in_order,
 };
 use crate::run::Run;
-use crate::stored::{open_records, reading_as, with_run, write_header};
+use crate::stored::{before_cr, open_records, reading_as, with_run, write_header};
 
 /// The question about each line. The first two divide the lines: each is written for exactly one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +112,7 @@ fn ask(
         question,
         terminator: run.options.format.terminator,
         delimiter: run.options.label_form().delimiter,
+        ignores_cr: input.keying().is_some_and(Keying::ignores_cr),
         written,
         passing: Vec::with_capacity(BATCH),
         counts: Vec::new(),
@@ -125,6 +127,8 @@ struct Asker<'a> {
     terminator: u8,
     /// The byte between a line and its count.
     delimiter: u8,
+    /// True if a CR at the end of a line belongs to the line end.
+    ignores_cr: bool,
     /// Lines written by all workers; added to once per batch.
     written: &'a AtomicU64,
     /// Indexes of the lines of a batch that the filter may have, in order; reused.
@@ -155,9 +159,11 @@ impl Asker<'_> {
     fn say_counts(&mut self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()> {
         self.filter.counts(batch, &mut self.counts)?;
         for (line, count) in batch.lines.iter().zip(&self.counts) {
+            let (line, cr) = before_cr(line, self.ignores_cr);
             output.push(line)?;
             output.push(&[self.delimiter])?;
             output.push(count.to_string().as_bytes())?;
+            output.push(cr)?;
             output.push(&[self.terminator])?;
         }
         Ok(())

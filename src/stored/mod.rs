@@ -38,6 +38,7 @@ use std::io::Write;
 
 use crate::error::Result;
 use crate::filter::{Rules, StoredFilter};
+use crate::input::keying::Keying;
 use crate::input::{Input, Source};
 use crate::interrupt::Interrupt;
 use crate::lines::LineFormat;
@@ -106,12 +107,21 @@ fn write_header(
     target: &str,
 ) -> Result<()> {
     let mut headers = inputs.iter().filter_map(Input::keying);
-    let Some(header) = headers.find_map(|keying| keying.header(true)) else {
+    let with_end = |keying: &Keying| Some((keying.header(true)?, keying.ignores_cr()));
+    let Some((header, ignores_cr)) = headers.find_map(with_end) else {
         return Ok(());
     };
-    let header = [&header, more, &[terminator]].concat();
+    let (names, cr) = before_cr(&header, ignores_cr);
+    let header = [names, more, cr, &[terminator]].concat();
     out.write_all(&header)
         .map_err(|error| output_error(target, "cannot write", error))
+}
+
+/// Divides a line before the CR that belongs to its line end, if one does: where something follows the line, it comes
+/// between the two.
+fn before_cr(line: &[u8], ignores_cr: bool) -> (&[u8], &[u8]) {
+    let has_cr = ignores_cr && line.ends_with(b"\r");
+    line.split_at(line.len() - usize::from(has_cr))
 }
 
 /// Calls `work` with a run (threads, a budget, the rules of a filter) for reading `inputs`, which leaves

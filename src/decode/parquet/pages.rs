@@ -159,6 +159,10 @@ impl Pages {
                 "a page has an encoding that its row group does not name",
             ));
         }
+        let is_plain = self.chunk.codec == CompressionCodec::UNCOMPRESSED;
+        if is_plain && header.stored_bytes != header.raw_bytes {
+            return Err(damaged("a page has a different size than its header says"));
+        }
         let mut needed = header.needed_bytes(self.chunk.codec);
         if self.layout.levels == 2 {
             needed += self.last.open.load(Ordering::Relaxed) * VALUE_BYTES;

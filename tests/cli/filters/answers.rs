@@ -408,3 +408,18 @@ fn info_has_the_names_and_the_numbers_of_a_report() {
         assert!(text.contains(part), "no {part:?} in {text}");
     }
 }
+
+#[test]
+fn counts_come_before_the_cr_of_a_line_end() {
+    let sandbox = Sandbox::new();
+    sandbox.write("rows", "id,url\r\n1,x\r\n2,y\r\n");
+    sandbox
+        .run("filter build --csv -k id rows --kind counting -o ../out/f -q")
+        .succeeds();
+    let outcome = sandbox.run("filter count --csv -k id ../out/f rows -q");
+    let expected = "id,url,count\r\n1,x,1\r\n2,y,1\r\n";
+    assert_eq!(
+        String::from_utf8_lossy(&outcome.succeeds().stdout),
+        expected
+    );
+}

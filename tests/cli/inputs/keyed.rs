@@ -683,3 +683,31 @@ fn b22_lines_that_are_no_addresses_can_be_left_out() {
     outcome.fails(2, &["required", "--trim, --squeeze, --key-type: see"]);
     assert!(!outcome.stderr.contains('>'), "{outcome}");
 }
+
+#[test]
+fn a21_a_key_with_nul_is_quoted_where_nul_ends_lines() {
+    let sandbox = Sandbox::new();
+    sandbox.write("rows", "x,\"a\0b\"\0y,a\0");
+    let outcome = sandbox.run("union --csv -z -k 2 --keys-only --order sorted -q rows");
+    let expected = "\"a\0b\"\0a\0";
+    assert_eq!(
+        String::from_utf8_lossy(&outcome.succeeds().stdout),
+        expected
+    );
+    // And they are read again as they were written.
+    sandbox.write("keys", expected);
+    let again = sandbox.run("diff --csv -z -1 2 -2 1 -q --count-only rows keys");
+    assert_eq!(again.succeeds().stdout, b"0\n");
+}
+
+#[test]
+fn a21_only_the_named_field_of_an_object_must_be_text_that_can_be() {
+    let sandbox = Sandbox::new();
+    sandbox.write("objects", "{\"\\ud800\":1,\"id\":\"x\"}\n{\"id\":\"x\"}\n");
+    let outcome = sandbox.run("union --jsonl -k id -q --keys-only objects");
+    assert_eq!(outcome.succeeds().stdout, b"x\n");
+    // The place of what JSON does not have is counted over all lines of a record.
+    sandbox.write("zero", "{\"a\":1,\n\"b\":NaN,\"id\":\"x\"}\0");
+    let outcome = sandbox.run("union --jsonl -z -k id zero");
+    outcome.fails(3, &["has NaN or Infinity at byte 13"]);
+}
