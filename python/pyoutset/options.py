@@ -268,12 +268,20 @@ def field(one: Field) -> str:
     return one
 
 
-def has_header(on: On | None, options: Mapping[str, Any]) -> bool:
-    """Tells whether the first line of the first side names its fields."""
-    first: bool | None = dict(options.get("header_of") or {}).get(1)
-    if first is not None:
-        return first
+def has_header(on: On | None, options: Mapping[str, Any], number: int = 1) -> bool:
+    """Tells whether the first line of the side with this number names its fields."""
+    said: bool | None = dict(options.get("header_of") or {}).get(number)
+    if said is not None:
+        return said
     if options.get("jsonl"):
         return False
-    names: Iterable[Field] = () if on is None else [on] if isinstance(on, (str, int)) else on
-    return bool(options.get("header")) or any(isinstance(name, str) for name in names)
+    # Without a format, names are those of columns of tables.
+    has_fields = any(options.get(name) for name in ("csv", "tsv", "delimiter"))
+    key: On | None = dict(options.get("key_of") or {}).get(number, on)
+    return bool(options.get("header")) or (has_fields and has_names(key))
+
+
+def has_names(key: On | None) -> bool:
+    """Tells whether a field of a key is a name."""
+    names: Iterable[Field] = () if key is None else [key] if isinstance(key, (str, int)) else key
+    return any(isinstance(name, str) for name in names)

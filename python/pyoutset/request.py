@@ -49,6 +49,10 @@ class Request:
             return self.has_files or self.has_rows
         return self._end(out) not in ("", *OPENERS)
 
+    def is_compressed(self, out: str | None) -> bool:
+        """Tells whether the file is compressed."""
+        return bool(out and self._end(out))
+
     def opener(self, out: str | None) -> str | None:
         """The module that opens the file, if it is compressed."""
         return OPENERS.get(self._end(out)) if out else None

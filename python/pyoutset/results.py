@@ -131,15 +131,28 @@ class Result:
         """Lets a result be a side."""
         return self.path
 
-    def is_file_of(self, has_fields: bool, terminator: bytes) -> bool:
-        """Tells whether its file, read by a run with this terminator whose lines may have fields, has the lines of the result and no
-        others."""
-        if self._request.is_hidden(self._path) or self._request.opener(self._path):
+    def is_file_of(self, has_header: bool, terminator: bytes, decodes: bool) -> bool:
+        """Tells whether its file has the lines of the result and no others, read by a run with this terminator that takes
+        the first line for a header or does not, and decodes files or does not. Raises :class:`UsageError` where it has
+        not, and cannot be read here."""
+        if self.has_rows or self._request.has_files:
             return True
-        if terminator != self._request.terminator or (self._header_bytes and not has_fields):
-            return False
-        with self._opened() as file:
-            return not is_compressed(file.read(FIRST_BYTES))
+        is_plain = not self._request.is_compressed(self._path)
+        if terminator == self._request.terminator and (has_header or not self._header_bytes) and (is_plain or decodes):
+            if not is_plain:
+                return True
+            with self._opened() as file:
+                return not (decodes and is_compressed(file.read(FIRST_BYTES)))
+        if self._request.is_hidden(self._path):
+            raise UsageError(f"{self.path}: another header, line end or decompress= is asked for: name a .gz or plain file with out")
+        return False
+
+    def records(self, has_header: bool) -> Iterator[bytes]:
+        """The lines for a run that takes the first one for a header, or does not."""
+        if has_header and self._header_bytes:
+            with self._opened() as file:
+                yield file.read(self._header_bytes)[: -len(self._request.terminator)]
+        yield from self.bytes()
 
     @property
     def has_rows(self) -> bool:

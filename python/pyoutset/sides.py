@@ -18,7 +18,7 @@ from .children import widen, write_all
 from .errors import UsageError
 from .feeding import pieces, stream
 from .frames import FIRST_BYTES, Piece, framed, is_compressed
-from .options import On, has_header
+from .options import On, has_header, has_names
 
 #: Anything that can be a side: a path or pattern, files, a result, or lines in memory (also Arrow and data frame columns).
 Side = Union[str, "os.PathLike[str]", "Files", Iterable[Any], Any]
@@ -104,11 +104,6 @@ def guessed_format(sides: Sequence[Any], on: On | None, options: Mapping[str, An
     found = {FORMATS.get(os.path.splitext(name)[1].lower()) for name in names}
     only = found.pop() if len(found) == 1 else None
     return {only: True} if only else {}
-
-
-def has_fields(on: On | None, options: Mapping[str, Any]) -> bool:
-    """Tells whether lines are records, so that a file may have a header."""
-    return on is not None or any(options.get(name) for name in ("key_of", "header", "header_of", "csv", "tsv", "delimiter"))
 
 
 #: The ends of all pipes. A process that is forked off would hold them open, and the program would wait for their end.
@@ -219,7 +214,8 @@ def need_files(on: On | None, options: Mapping[str, Any]) -> bool:
     """Tells whether the program cannot read a frame from a pipe: it reads headers beforehand, wants sizes that are certain where a
     rate is, and may be told not to decode."""
     is_certain = any(options.get(name) for name in ("key_of", "header_of", "max_fpr"))
-    return is_certain or has_header(on, options) or options.get("decompress") == "none"
+    is_named = has_header(on, options) or (has_names(on) and not options.get("jsonl"))
+    return is_certain or is_named or options.get("decompress") == "none"
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
@@ -259,8 +255,9 @@ class Sides:
                     self.words.append(f"--via-of={number}=none")
                 # A result is run first, if it has not been.
                 is_result = hasattr(side, "__outset_file__")
-                if is_result and not side.is_file_of(has_fields(on, options), terminator_of(options)):
-                    side, is_result = side.bytes(), False
+                is_named, decodes = has_header(on, options, number), options.get("decompress") != "none"
+                if is_result and not side.is_file_of(is_named, terminator_of(options), decodes):
+                    side, is_result = side.records(is_named), False
                 paths = side.paths if isinstance(side, Files) else [side.__outset_file__()] if is_result else []
                 if paths:
                     self.words += [*option, *(expanded(paths) if are_files else paths)]

@@ -39,6 +39,32 @@ def test_the_program_says_which_result_has_a_header(tmp_path):
         assert list(union(odd, on=name)) == ["5,a"], name
 
 
+def test_a_result_is_a_side_as_the_lines_that_it_has(tmp_path):
+    new, old = written(tmp_path, "new.csv", "id,url\n1,a\n2,b\n"), written(tmp_path, "old.csv", "id,url\n9,b\n")
+    for name in (None, "x.csv", "x.csv.gz"):
+        out = name and tmp_path / name
+        result = difference(new, old, on="url", out=out)
+        assert list(union(result)) == ["1,a"]
+        assert list(union(result, on=2, csv=True)) == ["1,a"], "the header is no record"
+        assert seen(union(result, on="url", csv=True)) == ("id,url", ["1,a"])
+        assert seen(difference(result, ["id,url"], on=2, csv=True, key_of={2: "url"})) == (None, ["1,a"])
+        # Also with other ends of lines, or where nothing is decoded.
+        assert seen(union(result, on="url", csv=True, zero_terminated=True)) == ("id,url", ["1,a"])
+        assert list(union(result, decompress="none")) == ["1,a"]
+        nul = union(["a\nb", "c"], zero_terminated=True, order="input", out=out)
+        assert list(union(nul, zero_terminated=True, order="input")) == ["a\nb", "c"]
+        with pytest.raises(InputError, match="newline"):
+            union(nul).run()
+    keys = difference(TABLE, written(tmp_path, "t.csv", "k,w\na,5\n"), on="k", keys_only=True)
+    assert list(union(TABLE, keys, on="k", keys_only=True, order="input")) == ["a", "b"]
+    # What is not decoded here is the same file, or none.
+    packed = difference(new, old, on="url", out=tmp_path / "x.csv.zst")
+    assert seen(union(packed, on="url", csv=True)) == ("id,url", ["1,a"])
+    for other in ({}, {"on": 2, "csv": True}, {"on": "url", "csv": True, "zero_terminated": True}, {"on": "url", "csv": True, "decompress": "none"}):
+        with pytest.raises(UsageError, match=r"x\.csv\.zst"):
+            union(packed, **other).run()
+
+
 def test_a_directory_of_tables_gives_rows(tmp_path):
     (tmp_path / "d").mkdir()
     parquet.write_table(pa.table({"k": ["a", "b"], "v": [1, 2]}), tmp_path / "d" / "part-1")
