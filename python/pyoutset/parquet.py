@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import InputError, UsageError
+from .options import Field, On
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,14 +70,46 @@ def written(side: Any, name: str, path: str, like: pa.Schema | None) -> pa.Schem
     return schema
 
 
-def check_durations(schema: pa.Schema, like: pa.Schema | None, name: str) -> None:
-    """Raises :class:`UsageError` for durations of other units than in a table before: in Parquet they are numbers."""
-    if like is None:
-        return
-    for field in schema:
-        known = like.field(field.name).type if like.names.count(field.name) == 1 else field.type
-        if str(field.type).startswith("duration") and field.type != known:
-            raise UsageError(f"{name}: {field.name} is {field.type}, and in a side before {known}: cast one of them")
+def schema_of(paths: Sequence[str]) -> pa.Schema | None:
+    """The schema of the first file of a side, if it is Parquet; what cannot be read is for the program to tell."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    found = first_file(paths[0])
+    try:
+        return parquet.read_schema(found) if found and is_parquet(found) else None
+    except (pa.ArrowException, OSError):
+        return None
+
+
+class First:
+    """The first table of a run, which others are compared with."""
+
+    def __init__(self, on: On | None, key_of: Mapping[int, On] | None, writes_all: bool) -> None:
+        self.on, self.key_of, self.writes_all = on, key_of or {}, writes_all
+        self.schema: pa.Schema | None = None
+        self.key: list[Field] = []
+
+    def check(self, schema: pa.Schema | None, number: int) -> None:
+        """Raises :class:`UsageError` for durations of other units than in the first: in Parquet they are numbers."""
+        if schema is None:
+            return
+        on = self.key_of.get(number, self.on)
+        key: list[Any] = list(on) if isinstance(on, (list, tuple)) else [on]
+        if self.schema is None:
+            self.schema, self.key = schema, key
+        every = [(name, name) for name in schema.names] if self.writes_all else []
+        for here, there in [*zip(key, self.key), *every]:
+            found, known = type_of(schema, here), type_of(self.schema, there)
+            if found and known and found != known and "duration" in f"{found} {known}":
+                raise UsageError(f"side {number}: {here} is {found}, and in a side before {known}: cast one of them")
+
+
+def type_of(schema: pa.Schema, field: Field) -> pa.DataType | None:
+    """The type of a column."""
+    if isinstance(field, int):
+        return schema.field(field - 1).type if 0 < field <= len(schema) else None
+    return schema.field(field).type if schema.names.count(field) == 1 else None
 
 
 def is_name(path: str) -> bool:
@@ -91,15 +124,26 @@ def are_parquet(paths: Sequence[str]) -> bool:
 
 def begins_as_table(path: str) -> bool:
     """Tells whether a file, or the first of a directory or pattern that is not empty, is a table."""
+    found = first_file(path)
+    return found is not None and is_parquet(found)
+
+
+def is_parquet(name: str) -> bool:
+    """Tells whether a file that can be read is a table."""
+    with open(name, "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def first_file(path: str) -> str | None:
+    """A file, or the first of a directory or pattern that is not empty."""
     import glob
 
     for found in [path] if os.path.lexists(path) else sorted(glob.glob(path)):
         for name in files_below(found) if os.path.isdir(found) else [found]:
             # A FIFO would be waited for. What cannot be read is for the program to tell.
             if os.path.isfile(name) and os.path.getsize(name) and os.access(name, os.R_OK):
-                with open(name, "rb") as file:
-                    return file.read(len(MAGIC)) == MAGIC
-    return False
+                return name
+    return None
 
 
 def files_below(directory: str) -> Iterator[str]:

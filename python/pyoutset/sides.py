@@ -244,7 +244,9 @@ class Sides:
         #: What the program calls a side, and what it is called here.
         self.names: dict[str, str] = {}
         others = dict(options.get("via_of") or {})
-        like = None
+        first = parquet.First(on, options.get("key_of"), writes_all)
+        # The files of tables are looked at where one is in memory: pyarrow is there then.
+        has_tables = on is not None and any(map(parquet.is_table, sides))
         # A command of filters takes files in place of sides.
         option = [] if are_files else ["--side"]
         if are_files and sides:
@@ -261,14 +263,13 @@ class Sides:
                 paths = side.paths if isinstance(side, Files) else [side.__outset_file__()] if is_result else []
                 if paths:
                     self.words += [*option, *(expanded(paths) if are_files else paths)]
+                    if has_tables:
+                        first.check(parquet.schema_of(paths), number)
                     continue
                 name = f"side {number}"
                 if on is not None and parquet.is_table(side):
                     path = f"{place}/side-{number}.parquet"
-                    schema = parquet.written(side, name, path, like)
-                    if writes_all:
-                        parquet.check_durations(schema, like, name)
-                    like = like or schema
+                    first.check(parquet.written(side, name, path, first.schema), number)
                 elif spools or need_files(on, options):
                     path = spooled(side, name, options, f"{place}/side-{number}")
                 else:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from pyoutset import InputError, UsageError, difference, intersection, union
+from pyoutset import Files, InputError, UsageError, difference, intersection, overlaps, union
 from pyoutset.records import Syntax
 
 TABLE = pa.table({"k": ["a", "b"]})
@@ -160,6 +160,22 @@ def test_tables_with_the_same_columns_keep_their_types():
     assert str(union(*frames, on="k").to_pandas()["c"].dtype) == "category"
     with pytest.raises(InputError, match="side 1: cannot be written as a table"):
         union(pandas.DataFrame({"k": ["a"], "o": [{1: object()}]}), on="k").run()
+
+
+@pytest.mark.parametrize("operation", [intersection, difference, union, overlaps])
+def test_durations_of_other_units_are_no_numbers(tmp_path, operation):
+    seconds, millis = (pa.table({"d": pa.array([1], pa.duration(unit))}) for unit in ("s", "ms"))
+    path = tmp_path / "seconds.parquet"
+    parquet.write_table(seconds, path)
+    rows = union(seconds, on="d")
+    renamed = millis.rename_columns(["e"])
+    pairs = [(seconds, millis), (path, millis), (millis, path), (rows, millis), (seconds, renamed), (Files(path), renamed)]
+    for first, second in pairs:
+        key = {2: "e"} if second is renamed else {}
+        with pytest.raises(UsageError, match=r"side 2: [de] is duration"):
+            operation(first, second, on="d", key_of=key).run()
+    assert intersection(path, seconds, rows, on="d").lines == 1
+    assert intersection(path, ["1"], on="d").lines == 1
 
 
 def test_frames_of_categories_are_tables():
