@@ -61,18 +61,21 @@ class Filter:
         place = Workplace()
         path = options.text(out) if out is not None else place.file("filter.osf")
         asked = {"kind": kind, "max_fpr": max_fpr, "lines": None if lines is None else [lines], "size": size}
-        settings = {**asked, "bits_per_key": bits_per_key, **more}
+        settings = guessed(given, {"on": on, **asked, "bits_per_key": bits_per_key, **more})
+        keys = lines_alone(settings)
         # The program sizes the filter by the files: lines in memory become one.
         is_sized = lines is not None or size is not None or more.get("like") is not None
-        at(["filter", "build", f"--output={path}"], given, settings, on, memory, progress, spools=not is_sized)
-        return cls(path, place if out is None else None, {"on": on, **lines_alone(more)})
+        at(["filter", "build", f"--output={path}"], given, settings, memory, progress, spools=not is_sized)
+        return cls(path, place if out is None else None, keys)
 
     @classmethod
     def open(cls, path: options.Path, *, on: options.On | None = None, **more: Unpack[options.FilterOptions]) -> Filter:
         """Opens a filter that is in a file; ``on`` and the other options say what the key of a line is, as when it was built."""
         options.check(more, options.FilterOptions)
         found = cls(options.text(path), None, {"on": on, **more})
-        found.info  # noqa: B018  # raises for what is no filter
+        known = found.info  # raises for what is no filter
+        # The program takes line ends from the file.
+        found._more.update({name: known[name] for name in ("zero_terminated", "strip_cr")})
         return found
 
     def save(self, path: options.Path) -> None:
@@ -131,10 +134,14 @@ class Filter:
 
         values = pa.chunked_array(list(arrays(lines, "lines")), type=pa.large_binary())
         found = pa.array(self._answer("query", values, memory), pa.large_binary())
+        if self._more.get("strip_cr"):
+            values = pc.replace_substring_regex(values, r"\r\z", "")
         mask = pc.is_in(values, value_set=found)
         return mask.combine_chunks() if isinstance(mask, pa.ChunkedArray) else mask
 
     def __contains__(self, one: object) -> bool:
+        if options.has_header(self._more.get("on"), self._more):
+            raise UsageError("in: the line would be taken for a header: give contains() a list that begins with the header")
         return bool(self.contains([one])[0])
 
     def count(self, lines: Iterable[str | bytes], *, memory: options.Size | None = None) -> list[int]:
@@ -163,16 +170,16 @@ class Filter:
     def _change(self, command: str, given: tuple[Side, ...], memory: options.Size | None, progress: Shown) -> None:
         if not given:
             return
-        settings = dict(self._more)
-        at(["filter", command, named(self.path)], given, settings, settings.pop("on", None), memory, progress)
+        keys = guessed(given, self._more)
+        at(["filter", command, named(self.path)], given, keys, memory, progress)
+        self._more = keys
 
     def _answer(self, command: str, lines: Any, memory: options.Size | None) -> list[bytes]:
         settings = dict(self._more)
-        on = settings.pop("on", None)
         if not any(settings.get(name) for name in FORMATS):
             # The key was a column of tables: what is asked are keys.
-            on = None
-        done = at(["filter", command, named(self.path)], (lines,), settings, on, memory, False)
+            settings["on"] = None
+        done = at(["filter", command, named(self.path)], (lines,), settings, memory, False)
         with open(done.place.file("answer"), "rb") as file:
             text = file.read()
         end = b"\0" if settings.get("zero_terminated") else b"\n"
@@ -186,14 +193,20 @@ def at(
     words: list[str],
     given: tuple[Side, ...],
     settings: dict[str, Any],
-    on: options.On | None,
     memory: options.Size | None,
     progress: Shown,
     spools: bool = False,
 ) -> Run:
     """Runs a command of filters, which takes files and knows no sides."""
     how: dict[str, Any] = {"answer": "answer", "are_files": True, "spools": spools}
-    return run(words, sides.checked(given), settings, place=Workplace(), on=on, memory=memory, progress=progress, **how)
+    on = settings.get("on")
+    others = {name: value for name, value in settings.items() if name != "on"}
+    return run(words, sides.checked(given), others, place=Workplace(), on=on, memory=memory, progress=progress, **how)
+
+
+def guessed(given: tuple[Side, ...], settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings, of which ``on`` is one, and the format that names of files say: later lines have it, too."""
+    return {**settings, **sides.guessed_format([sides.of(side) for side in given], settings.get("on"), settings)}
 
 
 def as_list(lines: Any) -> list[Any]:
@@ -204,7 +217,7 @@ def as_list(lines: Any) -> list[Any]:
 
 def lines_alone(more: Any) -> dict[str, Any]:
     """The options that say what a line is."""
-    return {name: value for name, value in more.items() if name in options.FilterOptions.__annotations__}
+    return {name: value for name, value in more.items() if name == "on" or name in options.FilterOptions.__annotations__}
 
 
 def named(path: str) -> str:

@@ -41,12 +41,35 @@ def test_keys_and_rules_for_lines_are_those_that_it_was_built_with():
     seen = Filter.build(["id,url", "1,A"], on="url", csv=True, ignore_case=True, lines=10, max_fpr=1e-6)
     # The header belongs to every answer.
     assert seen.contains(["id,url", "7,a", "7,b"]) == [True, True, False]
+    with pytest.raises(UsageError, match="header"):
+        "7,a" in seen  # noqa: B015
+    by_number = Filter.build(["id,url", "1,a"], on=2, csv=True, header=True, lines=10, max_fpr=1e-6)
+    with pytest.raises(UsageError, match="header"):
+        "7,b" in by_number  # noqa: B015
+    assert "7,a" in Filter.build(["1,a"], on=2, csv=True, max_fpr=1e-6)
     nul = Filter.build(["a\nb"], zero_terminated=True, max_fpr=1e-6)
     assert nul.contains(["a\nb", "a"]) == [True, False]
 
 
+def test_a_format_that_names_say_stays_that_of_the_filter(write):
+    table, objects = write("new.csv", "id,url", "1,a"), write("new.jsonl", '{"u": "a"}')
+    asked = ["id,url", "7,a", "7,b"]
+    assert Filter.build(table, on="url", max_fpr=1e-6).contains(asked) == [True, True, False]
+    kept = Filter.build(table, on="url", lines=10, max_fpr=1e-6)
+    later = Filter.open(kept.path, on="url")
+    later.update(table)
+    assert later.contains(asked) == [True, True, False]
+    assert Filter.build(objects, on="u", max_fpr=1e-6).contains(['{"u":"a"}', '{"u":"b"}']) == [True, False]
+
+
 def test_lines_that_are_written_otherwise_are_found():
     assert Filter.build(["A\r"], strip_cr=True, max_fpr=1e-6).contains(["A\r", "A", "B\r"]) == [True, True, False]
+    ends = Filter.build(["A\r", "b\nc"], strip_cr=True, zero_terminated=True, max_fpr=1e-6)
+    assert Filter.open(ends.path).contains(["A\r", "A", "b\nc"]) == [True] * 3
+    lines = pa.array([b"A\r", b"A", b"B\r", b"\xff\r", b"A\r\r"])
+    assert Filter.build(lines, strip_cr=True, max_fpr=1e-6).contains(lines).to_pylist() == [True] * 5
+    few = Filter.build(["A\r"], strip_cr=True, max_fpr=1e-6)
+    assert few.contains(lines).to_pylist() == [True, True, False, False, False]
     assert Filter.build(["A\r"], strip_cr=True, kind="counting", lines=9, max_fpr=1e-6).count(["A\r"]) == [1]
     # A compressed file in memory is a line as any other.
     line = gzip.compress(b"hello\nworld", mtime=0).replace(b"\n", b"")
