@@ -6,6 +6,7 @@ A stream of a child counts only with its trailer and status 0.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import struct
 import subprocess
@@ -40,7 +41,6 @@ class Setting:
     compression: str
     #: For each side that is filtered the file of the filter.
     filters: dict[int, str]
-    local_dirs: str | None
     shared: str | None
     timeout: float
     ships: bool
@@ -64,12 +64,11 @@ def located(path: str, ships: bool) -> str:
 
 @contextmanager
 def workplace(setting: Setting) -> Iterator[str]:
-    """A directory of this task, which is removed at its end; in it the key, which only this user can read. YARN says in
-    ``LOCAL_DIRS`` where a task may write."""
-    parents = os.environ.get("SPARK_LOCAL_DIRS") or os.environ.get("LOCAL_DIRS") or setting.local_dirs
-    parent = parents.split(",")[0] if parents else None
-    if parent:
-        os.makedirs(parent, exist_ok=True)
+    """A directory of this task, which is removed at its end; in it the key, which only this user can read. It is on any
+    of the local disks: Spark names them to each worker."""
+    parents = os.environ.get("SPARK_LOCAL_DIRS")
+    # Workers are forked, and would all have the same numbers of `random`.
+    parent = secrets.choice(parents.split(",")) if parents else None
     place = tempfile.mkdtemp(prefix="outset-", dir=parent)
     try:
         with open(os.open(f"{place}/key", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

@@ -136,7 +136,6 @@ def prepare(spark: SparkSession, job: Job, todo: list[Split]) -> Setting:
         memory=job.task_memory,
         compression={"auto": "none" if is_local else "lz4"}.get(job.compression, job.compression),
         filters={},
-        local_dirs=context.getConf().get("spark.local.dir"),
         shared=None,
         timeout=job.timeout,
         ships=not is_local,

@@ -217,20 +217,15 @@ def test_requests_that_make_no_sense_are_refused(spark, outset, paths, out, tmp_
         run(spark, job("intersect", paths[:2], out, outset, tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("environment", "chosen"),
-    [
-        ({"SPARK_LOCAL_DIRS": "spark,x", "LOCAL_DIRS": "yarn"}, "spark"),
-        ({"LOCAL_DIRS": "yarn,x"}, "yarn"),
-        ({}, "setting"),
-    ],
-)
-def test_tasks_write_where_the_cluster_says(tmp_path, monkeypatch, environment, chosen):
-    for name in ("SPARK_LOCAL_DIRS", "LOCAL_DIRS"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, f"{tmp_path}/{value}")
-    setting = Setting("outset", "key", 1, 2, "diff", "32M", "none", {}, f"{tmp_path}/setting,x", None, 1.0, False)
-    with workplace(setting) as place:
-        assert os.path.dirname(place) == f"{tmp_path}/{chosen}"
-    assert not os.path.exists(place)
+def test_tasks_write_to_all_local_disks(tmp_path, monkeypatch):
+    disks = [tmp_path / str(number) for number in range(2)]
+    for disk in disks:
+        disk.mkdir()
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", ",".join(map(str, disks)))
+    setting = Setting("outset", "key", 1, 2, "diff", "32M", "none", {}, None, 1.0, False)
+    used = set()
+    for _ in range(64):
+        with workplace(setting) as place:
+            used.add(os.path.dirname(place))
+    assert used == set(map(str, disks))
+    assert not any(map(os.listdir, disks))
