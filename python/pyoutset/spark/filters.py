@@ -7,12 +7,14 @@ and never stops a line that is in its side.
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import contextmanager
 from typing import Iterator
 
 from pyspark.sql import SparkSession
 
+from ..children import LEASH
 from . import shipping
 from .children import Setting
 from .request import Failed, Job
@@ -28,6 +30,14 @@ SPARED = 8
 #: A shard that cannot hold its filter beside its blocks takes ten times as long. Its memory must be at least this multiple of the
 #: filter.
 HELD = 3
+
+
+#: The exit status of a command that cannot keep its memory limit.
+OVER_MEMORY = 6
+
+
+class TooLarge(Failed):
+    """A filter cannot be built: its files are too many for a command line, or it is for the memory of a task."""
 
 
 def choose(operation: str, todo: list[Split], sides: int, prefilter: str, processors: int) -> dict[int, int]:
@@ -73,7 +83,12 @@ def applied(
     shipped: list[str] = []
     try:
         for side in sorted(set(chosen.values())):
-            path = build(setting, todo, side, place, below, stop)
+            try:
+                path = build(setting, todo, side, place, below, stop)
+            except TooLarge:
+                if job.prefilter == "on":
+                    raise
+                continue
             if job.prefilter == "auto" and not fits(setting, path):
                 os.unlink(path)
                 continue
@@ -93,11 +108,17 @@ def build(setting: Setting, todo: list[Split], side: int, place: str, below: str
     with open(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(setting.key)
     files = sorted({split.path for split in todo if split.side == side})
+    how = ["--hash-key-file", key, "-q", "-o", path, "--max-fpr", "1%", "--memory", setting.memory, LEASH]
     try:
-        arguments = ["filter", "build", *files, "--hash-key-file", key, "-q", "-o", path, "--max-fpr", "1%"]
-        built = stop.call([setting.outset, *arguments])
+        built = stop.call([setting.outset, "filter", "build", *how, "--", *files])
+    except OSError as failure:
+        if failure.errno != errno.E2BIG:
+            raise
+        raise TooLarge(f"prefilter: the names of {len(files)} files fit no command line: leave out --prefilter on") from failure
     finally:
         os.unlink(key)
+    if built.returncode == OVER_MEMORY:
+        raise TooLarge(f"prefilter: {built.stderr.strip()}")
     if built.returncode:
         raise Failed(f"prefilter: {built.stderr.strip()}")
     return path

@@ -2,14 +2,17 @@
 
 import json
 import os
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 from conftest import expected, lines_of, odd_lines, write_sides
 
 from pyoutset.spark import Failed, Job, run
 from pyoutset.spark.children import Setting, workplace
-from pyoutset.spark.filters import choose
+from pyoutset.spark.filters import applied, build, choose
 from pyoutset.spark.placing import partition_ids, spark_hash
+from pyoutset.spark.running import Stop
 from pyoutset.spark.sizes import size
 from pyoutset.spark.splits import Split
 
@@ -125,6 +128,35 @@ def test_a_filter_that_cannot_be_built_leaves_nothing(spark, outset, paths, out,
         run(spark, job("intersect", paths[:2], out, str(other), tmp_path, exchange="files"))
     assert not out.exists()
     assert not (tmp_path / "work").exists()
+
+
+@pytest.mark.parametrize("fault", ["too many files", "too little memory"])
+def test_a_filter_that_is_too_large_is_left_out(outset, tmp_path, fault):
+    paths = [str(tmp_path / "x")]
+    if fault == "too many files":
+        paths = [f"{tmp_path}/{number:0200}" for number in range(60_000)]
+    else:
+        (tmp_path / "x").write_bytes(b"".join(b"%d\n" % number for number in range(4_000_000)))
+    todo = [Split(side, path, 0, 10, False, False, 10) for side in (1, 2) for path in paths]
+    setting = Setting(outset, "0" * 64, 1, 2, "intersect", "16M", "none", {}, None, 1.0, False)
+    spark = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=1))
+    for prefilter in ("auto", "on"):
+        asked = Job("intersect", [["a"], ["b"]], "out", prefilter=prefilter)
+        (tmp_path / prefilter).mkdir()
+        refused = pytest.raises(Failed, match="prefilter: ") if prefilter == "on" else nullcontext()
+        with refused, applied(spark, asked, setting, todo, str(tmp_path / prefilter), Stop()) as found:
+            assert found == {}
+        assert not os.listdir(tmp_path / prefilter)
+
+
+def test_the_child_of_the_driver_is_limited_and_ends_with_it(tmp_path):
+    said = tmp_path / "said"
+    other = tmp_path / "outset"
+    other.write_text(f'#!/bin/sh\necho "$@" > {said}\n')
+    other.chmod(0o755)
+    setting = Setting(str(other), "0" * 64, 1, 2, "intersect", "64M", "none", {}, None, 1.0, False)
+    build(setting, [Split(1, "-x", 0, 1, False, False, 1)], 1, str(tmp_path), str(tmp_path), Stop())
+    assert "--memory 64M --end-with-parent -- -x" in said.read_text()
 
 
 def test_integers_are_placed_as_spark_places_them(spark):
