@@ -1,11 +1,13 @@
 """The same operations as plans of Spark alone: the oracle of the tests, and a fallback where tasks may start no child.
 
 Lines are read with ``lineSep`` ``\\n`` and compared as bytes, so the answer is the same to the byte. Spark decodes a file by its
-name, and outset by its first bytes: where the two do not agree, Spark would take compressed bytes for lines.
+name, and outset by its first bytes: where the two do not agree, Spark would take compressed bytes for lines. It also
+leaves out a byte order mark, which for outset is a part of the first line. Such files are refused.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 from functools import reduce
 
@@ -63,11 +65,17 @@ def refuse_unread(spark: SparkSession, file: File) -> None:
         raise Failed(f"{file.path}: is compressed, and Spark does not know that by its name: {advice}")
     if ending is not None and not (ending in CODECS and re.match(CODECS[ending], first)):
         raise Failed(f"{file.path}: Spark takes it for {ending} by its name, and cannot be relied on to decode it: {advice}")
+    text = hadoop_first_bytes(system, place, codec) if codec else first
+    if text.startswith(codecs.BOM_UTF8):
+        advice = "remove it, or use --exchange blocks, where it belongs to the first line"
+        raise Failed(f"{file.path}: begins with a byte order mark, which Spark leaves out: {advice}")
 
 
-def hadoop_first_bytes(system, place) -> bytes:
+def hadoop_first_bytes(system, place, codec=None) -> bytes:
+    """The first bytes of a file, decoded if there is a codec."""
     stream = system.open(place)
     try:
+        stream = codec.createInputStream(stream) if codec else stream
         read = [stream.read() for _ in range(FIRST_BYTES)]
     finally:
         stream.close()

@@ -64,6 +64,14 @@ def test_it_refuses_what_spark_would_decode_otherwise(spark, out, tmp_path, othe
     assert not out.exists()
 
 
+@pytest.mark.parametrize(("name", "pack"), [("x", bytes), ("x.gz", gzip.compress), ("x.bz2", bz2.compress)])
+def test_it_refuses_what_spark_would_leave_out(spark, out, tmp_path, other, name, pack):
+    (tmp_path / name).write_bytes(pack(b"\xef\xbb\xbf" + text(0)))
+    with pytest.raises(Failed, match=f"{name}: begins with a byte order mark, .*: remove it, or use --exchange blocks"):
+        run(spark, Job("intersect", [[str(tmp_path / name)], other], str(out), exchange="native"))
+    assert not out.exists()
+
+
 @pytest.mark.parametrize("path", ["/nowhere/x", "file:///nowhere/x", "foo://x/y"])
 def test_it_says_what_is_missing(spark, out, other, path):
     with pytest.raises(Failed, match=f"^{path}: .*: name ") as failed:
