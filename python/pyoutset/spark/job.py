@@ -16,12 +16,13 @@ import os
 import secrets
 import sys
 import tempfile
+import threading
 import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Iterator
 
-from pyspark import AccumulatorParam, cloudpickle
+from pyspark import Accumulator, AccumulatorParam, cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import ProgramError
@@ -87,12 +88,11 @@ def run_steps(spark: SparkSession, job: Job, output: Output, stop: Stop) -> dict
     todo = splits.splits(job.sides, job.split_bytes, stop.check)
     setting = prepare(spark, job, todo)
     is_files = job.exchanged() == "files"
-    with tempfile.TemporaryDirectory(prefix="outset-job-") as place:
+    with tempfile.TemporaryDirectory(prefix="outset-job-") as place, collected(spark) as reports:
         # The shards' directory is made last, so that nothing is left of it when a filter fails.
         with filters.applied(spark, job, setting, todo, place, stop) as given:
             with shards.directory(job.work) if job.work and is_files else nullcontext() as shared:
                 setting = replace(setting, filters=given, shared=shared)
-                reports = spark.sparkContext.accumulator({}, Reports())
                 # Functions of these modules go to the workers as they are: nothing need be installed there.
                 cloudpickle.register_pickle_by_value(sys.modules[__package__.split(".")[0]])
 
@@ -106,20 +106,42 @@ def run_steps(spark: SparkSession, job: Job, output: Output, stop: Stop) -> dict
         return finish(setting, reports.value, len(todo), place, stop)
 
 
+#: For each session how many jobs need other settings, and what it had before the first.
+held: dict[str, tuple[int, dict[str, str | None]]] = {}
+held_lock = threading.Lock()
+
+
 @contextmanager
 def settings(spark: SparkSession, wanted: dict[str, str]) -> Iterator[None]:
-    """Gives the session these settings for a while."""
-    before = {key: spark.conf.get(key, None) for key in wanted}
-    for key, value in wanted.items():
-        spark.conf.set(key, value)
+    """Gives the session these settings for a while. Jobs may run in threads: the last one gives it back its own."""
+    session = str(spark._jsparkSession)
+    with held_lock:
+        count, before = held.get(session) or (0, {key: spark.conf.get(key, None) for key in wanted})
+        for key in wanted:
+            spark.conf.set(key, wanted[key])
+        held[session] = count + 1, before
     try:
         yield
     finally:
-        for key, value in before.items():
-            if value is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, value)
+        with held_lock:
+            count, before = held.pop(session)
+            if count > 1:
+                held[session] = count - 1, before
+            for key, value in before.items() if count == 1 else ():
+                if value is None:
+                    spark.conf.unset(key)
+                else:
+                    spark.conf.set(key, value)
+
+
+@contextmanager
+def collected(spark: SparkSession) -> Iterator[Accumulator]:
+    """The reports of a job. PySpark keeps each accumulator as long as the process lives: what it has is removed."""
+    reports = spark.sparkContext.accumulator({}, Reports())
+    try:
+        yield reports
+    finally:
+        reports.value = {}
 
 
 def prepare(spark: SparkSession, job: Job, todo: list[Split]) -> Setting:

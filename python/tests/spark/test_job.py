@@ -3,12 +3,15 @@
 import json
 import os
 from contextlib import nullcontext
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 from conftest import expected, lines_of, odd_lines, write_sides
+from pyspark import Accumulator, accumulators
 
 from pyoutset.spark import Failed, Job, run
+from pyoutset.spark import job as module
 from pyoutset.spark.children import Setting, workplace
 from pyoutset.spark.filters import applied, build, choose
 from pyoutset.spark.placing import partition_ids, spark_hash
@@ -207,8 +210,6 @@ def test_a_child_with_a_fault_leaves_no_success(spark, outset, paths, out, tmp_p
 
 @pytest.mark.parametrize("work", ["shard 0", "join 1"])
 def test_a_report_that_is_missing_leaves_no_success(spark, outset, paths, out, tmp_path, work, monkeypatch):
-    from pyoutset.spark import job as module
-
     real = module.finish
     short = lambda setting, reports, *rest: real(setting, {k: v for k, v in reports.items() if k != work}, *rest)  # noqa: E731
     monkeypatch.setattr(module, "finish", short)
@@ -247,6 +248,32 @@ def test_requests_that_make_no_sense_are_refused(spark, outset, paths, out, tmp_
     out.mkdir()
     with pytest.raises(Failed, match="exists already"):
         run(spark, job("intersect", paths[:2], out, outset, tmp_path))
+
+
+class Conf(dict):
+    """The settings of a session."""
+
+    set, unset = dict.__setitem__, dict.__delitem__
+
+
+def test_jobs_at_once_leave_the_settings_as_they_were():
+    spark = SimpleNamespace(_jsparkSession="session", conf=Conf(a="1"))
+    wanted = {"a": "2", "b": "3"}
+    first, second = module.settings(spark, wanted), module.settings(spark, wanted)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert spark.conf == wanted, "the second job needs them"
+    second.__exit__(None, None, None)
+    assert spark.conf == {"a": "1"} and not module.held
+
+
+def test_reports_go_with_their_job():
+    spark = SimpleNamespace(sparkContext=SimpleNamespace(accumulator=partial(Accumulator, -1)))
+    with module.collected(spark) as reports:
+        reports.add({"shard 1": "report"})
+        assert reports.value == {"shard 1": "report"}
+    assert accumulators._accumulatorRegistry.pop(-1).value == {}
 
 
 def test_tasks_write_to_all_local_disks(tmp_path, monkeypatch):
