@@ -5,7 +5,8 @@ The message of each is that of the program: what it is about, what happened, wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
@@ -75,6 +76,16 @@ class ProgramError(OutsetError):
 
 class OutsetWarning(UserWarning):
     """A warning of the program: about a filter, or an approximate result."""
+
+
+@contextlib.contextmanager
+def storing(path: str) -> Iterator[None]:
+    """Makes a :class:`TemporarySpaceError` of what the system says when a temporary file is written."""
+    try:
+        yield
+    except OSError as failure:
+        message = f"{path}: cannot be written: {failure.strerror or failure}: free some space, or choose another temp_dir"
+        raise TemporarySpaceError(message, path=path) from failure
 
 
 KINDS: dict[str, type[OutsetError]] = {

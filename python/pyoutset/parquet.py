@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .errors import InputError, UsageError
+from .errors import InputError, UsageError, storing
 from .options import Field, On
 
 if TYPE_CHECKING:
@@ -62,9 +62,15 @@ def written(side: Any, name: str, path: str, like: pa.Schema | None) -> pa.Schem
     try:
         batches = reader(side, name)
         schema = like if like is not None and batches.schema.equals(like) else batches.schema
-        with parquet.ParquetWriter(path, schema) as file:
+        with storing(path):
+            file = parquet.ParquetWriter(path, schema)
+        try:
             for batch in batches:
-                file.write_batch(batch)
+                with storing(path):
+                    file.write_batch(batch)
+        finally:
+            with storing(path):
+                file.close()
     except pa.ArrowException as failure:
         raise InputError(f"{name}: cannot be written as a table ({failure}): cast or leave out such columns", path=name) from failure
     return schema

@@ -134,7 +134,7 @@ def secret(settings: Mapping[str, Any], place: Workplace) -> dict[str, Any]:
     key = known.pop("hash_key", None)
     if key is not None:
         path = place.file("key")
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        with errors.storing(path), open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(key)
         known["hash_key_file"] = path
     return known

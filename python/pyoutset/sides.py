@@ -15,7 +15,7 @@ from typing import Any, Union
 
 from . import parquet
 from .children import widen, write_all
-from .errors import UsageError
+from .errors import UsageError, storing
 from .feeding import pieces, stream
 from .frames import FIRST_BYTES, Piece, framed, is_compressed
 from .options import On, has_header, has_names
@@ -200,9 +200,12 @@ def spooled(side: Any, name: str, options: Mapping[str, Any], path: str) -> str:
     whole = chain([first], lines)
     # Lines that begin like a compressed file would be decoded. An open file is what it is.
     is_taken = options.get("decompress") != "none" and is_compressed(bytes(first[:FIRST_BYTES]))
-    with open(path, "wb") as file:
+    with storing(path):
+        file = open(path, "wb", buffering=0)
+    with file:
         for piece in framed(whole) if is_taken and not hasattr(side, "read") else whole:
-            file.write(piece)
+            with storing(path):
+                write_all(file.fileno(), piece)
     return path
 
 

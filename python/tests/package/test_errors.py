@@ -1,7 +1,9 @@
 """What can go wrong has a type of its own, says where, and leaves nothing."""
 
 import pickle
+import random
 import re
+import resource
 
 import pyarrow as pa
 import pytest
@@ -61,6 +63,27 @@ def test_errors_of_each_kind(tmp_path):
         intersection(["a"], ["a"], at_least=3).run()
     with pytest.raises(UsageError, match="value"):
         union(["a"], buckets="many").run()
+
+
+def test_a_temporary_disk_that_is_full_is_an_error_as_others(clean):
+    chance = random.Random(1)
+    lines = [chance.randbytes(32).hex() for _ in range(10_000)]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for run in (lambda: compare(lines, ["a"]), lambda: intersection(pa.table({"k": lines}), ["a"], on="k").run()):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+        try:
+            with pytest.raises(TemporarySpaceError, match="too large") as raised:
+                run()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert raised.value.path.startswith(str(clean))
+
+    def fails():
+        yield "a"
+        raise OSError("of the caller")
+
+    with pytest.raises(OSError, match="of the caller"):
+        compare(fails(), ["a"])
 
 
 @pytest.mark.parametrize(
