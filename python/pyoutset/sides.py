@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Union
@@ -26,6 +27,8 @@ Side = Union[str, "os.PathLike[str]", "Files", Iterable[Any], Any]
 #: The ends of names that say what a file has, and those that may follow them.
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 COMPRESSED = re.compile(r"\.(gz|zst|lz4|bz2|xz)$", re.IGNORECASE)
+#: Seconds that all threads together have to end.
+PATIENCE = 1
 
 
 class Files:
@@ -305,10 +308,12 @@ class Sides:
         for feeder in self.feeders:
             feeder.is_over = True
             feeder.release()
+        last = time.monotonic() + PATIENCE
+        for feeder in self.feeders:
             if feeder.thread.ident is None:
                 feeder.close(feeder.writing)
             else:
-                feeder.thread.join(1)
+                feeder.thread.join(max(0, last - time.monotonic()))
 
     def failure(self) -> BaseException | None:
         """Why a side could not be fed, if one could not."""

@@ -159,6 +159,23 @@ def test_a_slow_iterator_is_left_alone_when_the_call_has_failed():
     wait_until(lambda: not any(thread.name.startswith("outset side") for thread in threading.enumerate()))
 
 
+def test_iterators_that_wait_do_not_delay_an_error_one_after_another():
+    sides = [Endless() for _ in range(8)]
+
+    def broken():
+        for side in sides:
+            side.is_read.wait()
+        raise ValueError("of the caller")
+        yield
+
+    began = time.monotonic()
+    with pytest.raises(ValueError, match="of the caller"):
+        union(*sides, broken()).run()
+    assert time.monotonic() - began < 4
+    for side in sides:
+        side.goes_on.set()
+
+
 def test_ctrl_c_on_a_terminal_ends_a_call_from_a_thread_too():
     runs = script(RUNS + "thread = threading.Thread(target=work)\nthread.start()\nthread.join()\n", start_new_session=True)
     assert runs.stdout.readline() == "runs\n"
