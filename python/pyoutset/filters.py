@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import options, sides
-from .errors import UsageError
+from .errors import OutputError, UsageError
 from .feeding import is_arrow, line
 from .running import Run, Shown, Workplace, run
 from .sides import Side
@@ -82,10 +82,21 @@ class Filter:
         """Copies the filter to a file, complete or not at all."""
         import os
         import shutil
+        import tempfile
 
-        target = options.text(path)
-        shutil.copyfile(self.path, f"{target}.part")
-        os.replace(f"{target}.part", target)
+        target = options.path(path, "path")
+        try:
+            file, part = tempfile.mkstemp(prefix=".outset-", dir=os.path.dirname(target) or ".")
+            os.close(file)
+            try:
+                shutil.copy(self.path, part)
+                os.replace(part, target)
+            except BaseException:
+                os.unlink(part)
+                raise
+        except OSError as failure:
+            message = f"{target}: cannot be written: {failure.strerror}: choose another path"
+            raise OutputError(message, path=target) from failure
 
     @property
     def info(self) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """Filters in files."""
 
 import gzip
+import os
 
 import polars
 import pyarrow as pa
 import pytest
 
-from pyoutset import Filter, InputError, UsageError
+from pyoutset import Filter, InputError, OutputError, UsageError
 
 
 def test_a_filter_is_built_asked_changed_and_kept(tmp_path, write):
@@ -24,6 +25,20 @@ def test_a_filter_is_built_asked_changed_and_kept(tmp_path, write):
     assert "y" in again and again.info["kind"] == "fingerprint"
     assert repr(again) == f"Filter.open({str(tmp_path / 'kept.osf')!r})"
     again.update()
+
+
+def test_a_filter_is_saved_as_a_whole_or_not_at_all(tmp_path):
+    seen = Filter.build(["a"], max_fpr=1e-6)
+    kept, other = tmp_path / "kept.osf", tmp_path / "kept.osf.part"
+    other.write_text("of the user")
+    seen.save(kept)
+    assert "a" in Filter.open(kept) and other.read_text() == "of the user"
+    assert kept.stat().st_mode == os.stat(seen.path).st_mode
+    (tmp_path / "directory").mkdir()
+    for wrong in (tmp_path / "directory", tmp_path / "nowhere" / "x"):
+        with pytest.raises(OutputError, match=str(wrong)):
+            seen.save(wrong)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["directory", "kept.osf", "kept.osf.part"]
 
 
 def test_counts_and_merges(tmp_path):
