@@ -16,20 +16,21 @@ NAME = "outset"
 
 
 def candidates() -> list[str]:
-    """Where it may be: named by ``OUTSET``, beside this Python, where pip puts scripts, or with ``pip install --target``."""
+    """Where it may be: beside this Python, where pip puts scripts, or with ``pip install --target``."""
     here = os.path.dirname(os.path.abspath(__file__))
     directories = [os.path.dirname(sys.executable), sysconfig.get_path("scripts")]
     user = f"{os.name}_user"
     if user in sysconfig.get_scheme_names():
         directories.append(sysconfig.get_path("scripts", user))
     directories.append(os.path.join(os.path.dirname(here), "bin"))
-    named = os.environ.get("OUTSET")
-    return ([named] if named else []) + [os.path.join(directory, NAME) for directory in directories]
+    return [os.path.join(directory, NAME) for directory in directories]
 
 
 @functools.cache
 def searched(named: str | None) -> str:
-    found = next((path for path in candidates() if os.access(path, os.X_OK)), None)
+    found = next((path for path in ([named] if named else candidates()) if os.access(path, os.X_OK)), None)
+    if named and not found:
+        raise ProgramError(f"OUTSET: {named}: there is no such program: name another one in OUTSET")
     if not found:
         import shutil
 

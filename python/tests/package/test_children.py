@@ -295,6 +295,9 @@ def test_a_program_that_is_not_there(monkeypatch):
     from pyoutset import program
 
     monkeypatch.setenv("OUTSET", "/nowhere")
+    with pytest.raises(pyoutset.ProgramError, match="OUTSET: /nowhere: there is no such program"):
+        union(["a"]).run()
+    monkeypatch.delenv("OUTSET")
     monkeypatch.setattr(program, "candidates", lambda: ["/nowhere"])
     monkeypatch.setenv("PATH", "")
     program.searched.cache_clear()
