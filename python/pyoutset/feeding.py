@@ -34,9 +34,11 @@ def stream(side: Any, name: str, terminator: bytes) -> Iterator[Piece]:
     lines = pieces(side, name, terminator)
     if not hasattr(side, "read"):
         return framed(lines)
-    first = next(lines, b"")
+    first = b""
+    while len(first) < FIRST_BYTES and (piece := next(lines, b"")):
+        first += piece
     whole = chain([first], lines)
-    return whole if is_compressed(bytes(first[:FIRST_BYTES])) else framed(whole)
+    return whole if is_compressed(first[:FIRST_BYTES]) else framed(whole)
 
 
 def pieces(side: Any, name: str, terminator: bytes) -> Iterator[Piece]:

@@ -89,6 +89,15 @@ def test_every_kind_of_side_has_the_same_lines(tmp_path, descriptors):
     assert descriptors() == before
 
 
+def test_a_compressed_file_that_is_read_byte_by_byte_is_decoded():
+    class Slow(io.BytesIO):
+        def read(self, size):
+            return super().read(1)
+
+    assert sorted(union(Slow(gzip.compress(b"a\nb\n")))) == ["a", "b"]
+    assert list(union(Slow(b"a\n"))) == ["a"] and list(union(Slow(b""))) == []
+
+
 def test_columns_of_text_from_every_library():
     lines = ["a", "", "caf\u00e9", "x" * 40]
     columns = [
