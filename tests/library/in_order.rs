@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use data_gen::Compression;
 use outset::{
-    BadRecords, Dialect, Files, Keys, Label, Options, Order, Ranking, Reader, Selection, Source,
-    Stats, Strategy, Syntax, select,
+    BadRecords, Dialect, Files, KeyType, Keys, Label, Options, Order, Ranking, Reader, Selection,
+    Source, Stats, Strategy, Syntax, select,
 };
 
 use crate::faults::{Moment, select_with_fault};
@@ -531,5 +531,27 @@ fn l10_records_come_in_order_with_headers_comments_and_bad_records_among_them() 
             let selection = selection.of_records().ordered(Order::Input);
             read_again_and_sorted(&sides, selection, &options, &strategy.to_string());
         }
+    }
+}
+
+#[test]
+fn l10_repeats_of_addresses_come_in_order_whichever_copy_is_kept() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    let sides = [
+        &b"192.0.2.1\n192.0.2.1\n192.0.2.2\n192.0.2.3\n"[..],
+        b"192.0.2.3\n",
+    ];
+    // They cannot be read once more.
+    let sides = || sides.map(|side| Source::from(Reader::new("side", side)));
+    let selection = Selection::difference().with_repeats().ordered(Order::Input);
+    for selection in [selection, selection.keeping_last()] {
+        let options = Options {
+            strategy: Some(Strategy::Memory),
+            key_type: KeyType::Ipv4,
+            ..roomy(&sandbox)
+        };
+        let (found, _) = lines(&sides(), selection, &options);
+        assert_eq!(found, [&b"192.0.2.1"[..], b"192.0.2.1", b"192.0.2.2"]);
     }
 }

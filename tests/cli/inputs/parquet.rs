@@ -13,6 +13,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use serde_json::{Value, json};
 
+use crate::limits::memory::measured;
 use crate::sandbox::{Outcome, Sandbox};
 
 /// Writes rows of a number and a text, which may be NULL, in row groups of `group_rows`.
@@ -1118,4 +1119,38 @@ fn b23_what_means_something_in_text_is_a_byte_of_a_value() {
         let outcome = sandbox.run(&format!("union -q -z {more} rows --count-only"));
         assert_eq!(text(&outcome), "4\n", "{more}: {outcome}");
     }
+}
+
+#[test]
+fn b23_c14_a_page_that_claims_a_small_size_gets_no_memory_for_its_true_one() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.input("a");
+    let schema = parse_message_type("message m { required binary url (UTF8); }").unwrap();
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .build();
+    let file = File::create(&path).unwrap();
+    let mut writer =
+        SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let value = ByteArray::from("x".repeat(60 << 20).as_str());
+    let typed = column.typed::<ByteArrayType>();
+    typed.write_batch(&[value], None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    // The header of the only page: its kind, the size of what is in it, and its size in the file, which are the same.
+    let mut bytes = fs::read(&path).unwrap();
+    assert_eq!(bytes[4..7], [0x15, 0x00, 0x15]);
+    let length = 1 + bytes[7..].iter().take_while(|&&byte| byte >= 0x80).count();
+    let (own, stored) = (7..7 + length, 8 + length..8 + 2 * length);
+    assert_eq!(bytes[own.clone()], bytes[stored]);
+    bytes[own.clone()].fill(0x80);
+    bytes[own.end - 1] = 0;
+    bytes[own.start] = 0x90;
+    fs::write(&path, bytes).unwrap();
+    let (outcome, peak) = measured(&sandbox, "union -k url --memory 16M a");
+    outcome.fails(3, &["different size than its header says"]);
+    assert!(peak <= 16 << 20, "{peak}");
 }

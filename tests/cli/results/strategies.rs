@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::data::{EXACT, addresses, common, megabytes, small, split};
+use crate::data::{EXACT, addresses, common, lines, megabytes, small, split};
 use crate::json::{number, parse};
 use crate::sandbox::Sandbox;
 
@@ -244,4 +244,19 @@ fn a_bloom_filter_with_too_high_a_rate_is_refused_before_anything_is_done() {
     sandbox
         .run("intersect a b --strategy bloom --bits-per-key 8 --max-fpr 3%")
         .succeeds();
+}
+
+#[test]
+#[ignore = "slow: four thousand files"]
+fn h3_a_bucket_of_more_inputs_than_its_parts_have_room_for_is_joined_in_pieces() {
+    let sandbox = Sandbox::new();
+    let names: Vec<String> = (0..4000).map(|number| format!("n{number}")).collect();
+    for (number, name) in (0..).zip(&names) {
+        sandbox.write(name, lines(number * 37..number * 37 + 80));
+    }
+    let names = names.join(" ");
+    let outcome = sandbox.run(&format!(
+        "union {names} --strategy partition --memory 20M --count-only -q"
+    ));
+    assert_eq!(outcome.succeeds().stdout, b"148043\n", "{outcome}");
 }
