@@ -154,6 +154,19 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Lists the directories for temporary files, at least one: [`temp_dirs`](Self::temp_dirs), else `$TMPDIR`, else
+    /// the current directory. Not `/tmp`, which is memory on some systems. (The command names the directory of its
+    /// output before it comes to that.)
+    pub fn temp_parents(&self) -> Vec<PathBuf> {
+        if !self.temp_dirs.is_empty() {
+            return self.temp_dirs.clone();
+        }
+        match std::env::var_os("TMPDIR") {
+            Some(directory) if !directory.is_empty() => vec![directory.into()],
+            _ => vec![".".into()],
+        }
+    }
+
     /// Tells whether the answer consists of numbers of rows.
     pub(crate) fn numbers_rows(&self) -> bool {
         self.row_number_end().is_some()

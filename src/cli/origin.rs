@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
-use outset::machine;
+use outset::{Options, machine};
 use serde::Serialize;
 
 use super::escaping::visible;
@@ -90,11 +90,11 @@ impl Origin {
 /// Returns the temporary directories as they are named, or the default one if none is.
 fn shown(temp_dirs: &[PathBuf]) -> Vec<String> {
     let text = |directory: &PathBuf| visible(&directory.display().to_string());
-    if temp_dirs.is_empty() {
-        let named = std::env::var_os("TMPDIR").filter(|directory| !directory.is_empty());
-        return vec![text(&named.map_or_else(|| ".".into(), PathBuf::from))];
-    }
-    temp_dirs.iter().map(text).collect()
+    let options = Options {
+        temp_dirs: temp_dirs.to_owned(),
+        ..Options::default()
+    };
+    options.temp_parents().iter().map(text).collect()
 }
 
 /// Joins the words of a command as a shell takes them, without the secret; no more than [`MOST_BYTES`] of them.

@@ -44,7 +44,6 @@ use crate::lines::LineFormat;
 use crate::options::{KeyType, Options, Shared};
 use crate::output::Sink;
 use crate::plan::{Plan, Strategy};
-use crate::run::temp_parents;
 use crate::selection::Selection;
 use crate::stats::Stats;
 use crate::sys::machine;
@@ -148,7 +147,7 @@ impl<'o> Comparer<'o> {
         let resident_bytes = known.unwrap_or_else(machine::resident_bytes);
         let shared = Shared {
             quota: Quota::new(options.max_temp_bytes.unwrap_or(u64::MAX)),
-            directories: TempDirectories::new(&temp_parents(options), &options.interrupt),
+            directories: TempDirectories::new(&options.temp_parents(), &options.interrupt),
         };
         let sharing = Options {
             shared: Some(shared.clone()),

@@ -11,7 +11,6 @@ use crate::input::{Input, Source};
 use crate::memory::budget::MemoryBudget;
 use crate::options::Options;
 use crate::plan::{FilterPlan, Job};
-use crate::run::temp_parents;
 use crate::selection::{Kept, Rule, Selection};
 use crate::temp::directories::TempDirectories;
 use crate::temp::quota::Quota;
@@ -154,7 +153,7 @@ pub(crate) fn temp_space(options: &Options) -> TempSpace {
     let (directories, quota) = match &options.shared {
         Some(shared) => (shared.directories.clone(), shared.quota.clone()),
         None => (
-            TempDirectories::new(&temp_parents(options), &options.interrupt),
+            TempDirectories::new(&options.temp_parents(), &options.interrupt),
             Quota::new(options.max_temp_bytes.unwrap_or(u64::MAX)),
         ),
     };

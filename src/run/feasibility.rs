@@ -10,7 +10,6 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::plan::Strategy;
 use crate::plan::{self, InputShape, Job, Plan, SetEstimate};
-use crate::run::temp_parents;
 use crate::size::display_at_least;
 use crate::temp::directories::no_directory;
 use crate::temp::disk::{free_bytes, is_read_only};
@@ -63,7 +62,7 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
     let certain = plan.costs.bytes_written.saturating_sub(of_answer);
     let needed_bytes = certain.saturating_add(others_bytes);
     let too_little = |limit_bytes, reason, advice| {
-        let path = temp_parents(options).remove(0);
+        let path = options.temp_parents().remove(0);
         Err(Error::TempLimit {
             path,
             needed_bytes,
@@ -94,7 +93,7 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
     if options.ignore_free_space {
         return Ok(());
     }
-    let directories = temp_parents(options);
+    let directories = options.temp_parents();
     let free = free_bytes(&directories);
     // What others hold is on the disk already, so it is not free.
     if free < needed_bytes - others_bytes {

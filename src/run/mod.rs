@@ -150,7 +150,7 @@ impl<'o> Run<'o> {
         if self.options.ignore_free_space {
             by_cap
         } else {
-            by_cap.min(free_bytes(&temp_parents(self.options)))
+            by_cap.min(free_bytes(&self.options.temp_parents()))
         }
     }
 
@@ -294,19 +294,6 @@ impl<'o> Run<'o> {
     /// Returns the bytes that all attempts have written to temporary files so far.
     fn spilled_bytes(&self) -> u64 {
         self.space.space_use().written_bytes
-    }
-}
-
-/// Lists the directories for temporary files, at least one: those of the options, else `$TMPDIR`, else the current
-/// directory. Not `/tmp`, which is memory on some systems. (The command names the directory of its output before it
-/// comes to that.)
-pub(crate) fn temp_parents(options: &Options) -> Vec<std::path::PathBuf> {
-    if !options.temp_dirs.is_empty() {
-        return options.temp_dirs.clone();
-    }
-    match std::env::var_os("TMPDIR") {
-        Some(directory) if !directory.is_empty() => vec![directory.into()],
-        _ => vec![".".into()],
     }
 }
 

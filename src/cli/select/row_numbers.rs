@@ -36,16 +36,12 @@ pub(super) struct RowNumbers {
 }
 
 impl<'a> Numbers<'a> {
-    /// Makes room for the rows of the files at `paths`.
+    /// Makes room for the rows of the files at `paths`, in the first directory for temporary files.
     ///
     /// # Errors
     /// [`Error::Temp`].
     pub(super) fn new(options: &Options, paths: &'a [&'a Path]) -> Result<Self> {
-        let directory = options
-            .temp_dirs
-            .first()
-            .cloned()
-            .unwrap_or_else(std::env::temp_dir);
+        let directory = options.temp_parents().swap_remove(0);
         let file = tempfile::tempfile_in(&directory);
         let file = file.map_err(|error| unusable(&directory, error))?;
         Ok(Self {

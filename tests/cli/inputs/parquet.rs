@@ -721,6 +721,18 @@ fn b23_an_output_with_the_name_of_a_parquet_file_gets_whole_rows() {
 }
 
 #[test]
+fn e7_the_numbers_of_rows_go_where_other_temporary_files_go() {
+    let sandbox = crawl();
+    let arguments = "union -k page.url crawl.parquet --max-temp 1 --out-dir ../out/d";
+    let mut command = sandbox.command(arguments);
+    command.env_remove("TMPDIR");
+    let outcome = sandbox.start(command).finish();
+    outcome.fails(4, &["outset: .: ", "allowed by --max-temp"]);
+    let outcome = sandbox.run(arguments);
+    outcome.fails(4, &[&format!("outset: {}: ", sandbox.temp().display())]);
+}
+
+#[test]
 fn b23_damage_in_a_column_that_is_only_copied_is_a_fault_of_the_input() {
     let sandbox = Sandbox::new();
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
