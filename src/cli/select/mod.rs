@@ -89,7 +89,7 @@ fn find(
     let terminator = options.format.terminator;
     if let Some(directory) = outputs.directory().take() {
         let directory = directory.terminated_by(terminator);
-        let (stats, directory) = if rows::is_of_tables(request, sources) {
+        let (stats, directory) = if rows::is_of_tables(request, sources, options) {
             rows::find_rows_of_files(request, sources, options, outputs, directory)?
         } else {
             let mut directory = directory;

@@ -25,7 +25,11 @@ pub(super) fn find_rows(
 }
 
 /// Returns false: what might be a Parquet file is refused when it is opened.
-pub(super) fn is_of_tables(_request: SelectRequest<'_>, _sources: &[Source]) -> bool {
+pub(super) fn is_of_tables(
+    _request: SelectRequest<'_>,
+    _sources: &[Source],
+    _options: &Options,
+) -> bool {
     false
 }
 

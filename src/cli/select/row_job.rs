@@ -6,9 +6,7 @@
 //! that of [`Numbers`], and 24 bytes of memory for each file.
 
 use std::cell::Cell;
-use std::fs::File;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,9 +21,6 @@ use super::row_numbers::Numbers;
 use super::{SelectRequest, divided, writing_sides};
 use crate::cli::outputs::Outputs;
 use crate::cli::process::give_back_free_memory;
-
-/// The bytes that a Parquet file begins with.
-const SIGNATURE: &[u8; 4] = b"PAR1";
 
 /// Rows of Parquet files that are to be found and copied.
 pub(super) struct RowJob<'a> {
@@ -104,7 +99,7 @@ impl<'a> RowJob<'a> {
         let mut like = (None, self.paths[0]);
         for path in self.paths.iter().copied() {
             // One without bytes has no rows, and of another kind the search knows more to say.
-            if self.paths.len() > 1 && !begins_as_table(path) {
+            if self.paths.len() > 1 && !RowCopy::recognises(path) {
                 continue;
             }
             let copy = RowCopy::open(path, self.memory_bytes)?;
@@ -216,21 +211,8 @@ fn size(path: &Path) -> u64 {
 
 /// Returns true if a side is of Parquet files, as the first of these that is not empty shows.
 pub(super) fn is_table(side: &Source) -> bool {
-    let front = paths(side).iter().find_map(|path| front(path));
-    front.as_ref() == Some(SIGNATURE)
-}
-
-/// Returns true if a file begins as Parquet files do.
-fn begins_as_table(path: &Path) -> bool {
-    front(path).as_ref() == Some(SIGNATURE)
-}
-
-/// Reads the first bytes of a file; `None` if it has fewer, or cannot be read.
-fn front(path: &Path) -> Option<[u8; SIGNATURE.len()]> {
-    let mut front = [0; SIGNATURE.len()];
-    // A FIFO would be waited for.
-    let file = path.is_file().then(|| File::open(path))?.ok();
-    file?.read_exact(&mut front).ok().map(|()| front)
+    let first = paths(side).iter().find(|path| size(path) > 0);
+    first.is_some_and(|path| RowCopy::recognises(path))
 }
 
 /// Returns a number that differs, but for a chance of one in 2^64, once a file was changed. A file that cannot be
@@ -280,7 +262,7 @@ fn numbering_rows(mut options: Options, bytes: u64, sources: &[Source]) -> Optio
         // Where one is no Parquet file, the search refuses it; as CSV it would be read.
         let are_tables = |side: &Source| {
             let mut paths = paths(side).iter();
-            paths.len() > 0 && paths.all(|path| begins_as_table(path) || size(path) == 0)
+            paths.len() > 0 && paths.all(|path| RowCopy::recognises(path) || size(path) == 0)
         };
         if keys.syntax == Syntax::Whole && sources.iter().all(are_tables) {
             keys.syntax = Syntax::Csv(Dialect::new(b','));

@@ -44,11 +44,16 @@ pub(super) fn find_rows(
     Ok(stats)
 }
 
-/// Returns true if the sides whose lines are written are of Parquet files, as the first that is not empty shows.
-pub(super) fn is_of_tables(request: SelectRequest<'_>, sources: &[Source]) -> bool {
+/// Returns true if the sides whose lines are written are of Parquet files, as the first that is not empty shows, and
+/// are read as such.
+pub(super) fn is_of_tables(
+    request: SelectRequest<'_>,
+    sources: &[Source],
+    options: &Options,
+) -> bool {
     let mut writing = writing_sides(request, sources).iter();
     let first = writing.find(|side| !is_empty(side));
-    first.is_some_and(is_table)
+    options.decompress && first.is_some_and(is_table)
 }
 
 /// Finds the rows of the files of `sources`, and writes those of each to a file in `directory`.

@@ -61,6 +61,13 @@ pub struct RowCopy {
 pub type Advance<'a> = &'a dyn Fn(u64, u64);
 
 impl RowCopy {
+    /// Returns true if there is a file at `path` that begins as Parquet files do. A FIFO is not opened: it would be
+    /// waited for.
+    pub fn recognises(path: &Path) -> bool {
+        let metadata = path.metadata().ok().filter(std::fs::Metadata::is_file);
+        metadata.is_some_and(|it| File::open(path).is_ok_and(|file| is_parquet(&file, it.len())))
+    }
+
     /// Opens the file whose rows are to be copied. That is done before their numbers are found, so that a change since
     /// then is noticed.
     ///
@@ -74,11 +81,8 @@ impl RowCopy {
         // Before it is opened: a FIFO would be waited for.
         let file = metadata.is_file().then(|| File::open(path)).transpose();
         let file = file.map_err(fail)?;
-        let is_parquet = |file: &File| {
-            signature_of(file, metadata.len()).is_ok_and(|front| front == Signature::Parquet)
-        };
         match file {
-            Some(file) if is_parquet(&file) => {
+            Some(file) if is_parquet(&file, metadata.len()) => {
                 let state = FileState::of(&file.metadata().map_err(fail)?);
                 let metadata = read_footer(&file, state.size, path, memory_bytes / FOOTER_SHARE)?;
                 check_chunks(&metadata, state.size, path)?;
@@ -201,6 +205,11 @@ impl RowCopy {
             .map_err(|error| unreadable(&self.path, error))?;
         self.state.check(&FileState::of(&metadata), &self.path)
     }
+}
+
+/// Returns true if a file of `size` bytes begins as Parquet files do.
+fn is_parquet(file: &File, size: u64) -> bool {
+    signature_of(file, size).is_ok_and(|front| front == Signature::Parquet)
 }
 
 /// Checks that all columns of a file of `size` bytes can be read: a writer of `parquet` panics if it is to compress as

@@ -733,6 +733,18 @@ fn e7_the_numbers_of_rows_go_where_other_temporary_files_go() {
 }
 
 #[test]
+fn b23_a_file_counts_as_parquet_where_it_is_read_as_such() {
+    let sandbox = crawl();
+    sandbox.write("text", "PAR1\nfoo\n");
+    sandbox.run("union text list --out-dir ../out/d").succeeds();
+    let found = fs::read(sandbox.output("d/text")).unwrap();
+    assert_eq!(found, b"PAR1\nfoo\n");
+    let outcome = sandbox.run("union crawl.parquet -q --decompress none --out-dir ../out/e");
+    outcome.succeeds();
+    assert!(sandbox.output("e/crawl.parquet").exists());
+}
+
+#[test]
 fn b23_damage_in_a_column_that_is_only_copied_is_a_fault_of_the_input() {
     let sandbox = Sandbox::new();
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
