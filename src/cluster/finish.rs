@@ -278,7 +278,12 @@ impl Reports {
     }
 
     fn check_sides(&self) -> Result<()> {
-        let sides = self.joined_of.unwrap_or_default() as u32;
+        let Some(sides) = self.joined_of.map(|sides| sides as u32) else {
+            return Err(unfinished(
+                "joins: no report is of one".into(),
+                "name the reports of all joins, too",
+            ));
+        };
         if let Some(side) = self.sent.keys().find(|side| **side > sides) {
             return Err(unfinished(
                 format!("side {side}: has shards, but the joins have {sides} sides"),

@@ -88,14 +88,10 @@ impl ShardFile {
             ));
         }
         if self.bucket >= header.records {
+            let last = header.records.saturating_sub(1);
             return Err(Error::usage(
-                format!(
-                    "{}: has {} buckets, but bucket {} is not one of them",
-                    self.path.display(),
-                    header.records,
-                    self.bucket
-                ),
-                "give `bucket` a number from 0 to one less than `buckets`",
+                format!("{}: has no bucket {}", self.path.display(), self.bucket),
+                format!("give `bucket` a number from 0 to {last}"),
             ));
         }
         let mut entry = [0; ENTRY];

@@ -3,7 +3,8 @@
 //! *Owns:* their options and help texts. *Invariants:* as in [`arguments`](crate::cli::arguments).
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::{Args, ValueEnum};
@@ -17,6 +18,7 @@ use crate::cli::options::{
     DecodingArguments, FormatArguments, KeyFile, MachineArguments, TalkArguments, TempArguments,
     TerminatorArguments,
 };
+use crate::cli::progress::Reporter;
 use crate::cli::select::{SideArguments, WrittenArguments};
 use crate::cli::sides::{List, Names};
 use crate::cli::texts::{self, long};
@@ -129,6 +131,8 @@ pub(crate) struct JoinArguments {
     by_number: SideArguments,
 
     /// Write the result to FILE, complete or not at all [default: frames to standard output]
+    ///
+    /// If the name of FILE ends in .gz, .zst, .lz4, .bz2 or .xz, the lines are compressed.
     #[arg(short, long, value_name = "FILE", help_heading = RESULT)]
     pub(super) output: Option<PathBuf>,
 
@@ -183,6 +187,23 @@ pub(crate) struct WorkArguments {
 
     #[command(flatten)]
     pub(super) talk: TalkArguments,
+}
+
+impl WorkArguments {
+    /// Makes the reporter of a step.
+    pub(super) fn reporter(&self) -> Arc<Reporter> {
+        let reporter = Reporter::new(&self.talk);
+        Arc::new(reporter.without_notices_if(self.reports_on_stderr()))
+    }
+
+    /// Tells whether the step ends with a line about it.
+    pub(super) fn tells_summary(&self) -> bool {
+        !self.talk.quiet && !self.reports_on_stderr()
+    }
+
+    fn reports_on_stderr(&self) -> bool {
+        self.stats.as_deref() == Some(Path::new("-"))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

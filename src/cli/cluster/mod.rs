@@ -8,23 +8,21 @@ mod arguments;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use outset::cluster::{LineFrames, finish, join, shard};
-use outset::{Error, Interrupt, Result, WriteSink};
+use outset::{Error, Interrupt, Options, Result, WriteSink};
 
 pub(crate) use self::arguments::{FinishArguments, JoinArguments, ShardArguments};
 use super::numbers;
 use super::outputs::Claims;
 use super::print::json;
-use super::progress::Reporter;
 use super::screen::warn;
 use super::signals;
 
 /// Runs `outset shard`.
 pub(crate) fn run_shard(arguments: &ShardArguments, interrupt: &Interrupt) -> Result<()> {
     let work = &arguments.work;
-    let reporter = Arc::new(Reporter::new(&work.talk));
+    let reporter = work.reporter();
     let mut claims = Claims::reading(arguments.files());
     claims.write_result(arguments.output.as_deref(), "-o")?;
     claims.write_stats(work.stats.as_deref())?;
@@ -42,7 +40,7 @@ pub(crate) fn run_shard(arguments: &ShardArguments, interrupt: &Interrupt) -> Re
     result.flush(writer)?;
     outputs.fill_stats(&stats)?;
     outputs.put_in_place()?;
-    if !work.talk.quiet {
+    if work.tells_summary() {
         warn(&format!(
             "read {} ({}), sent {} in {} ({}) · peak memory {} · {:.1} s",
             numbers::counted(stats.input.lines, "line"),
@@ -61,15 +59,16 @@ pub(crate) fn run_shard(arguments: &ShardArguments, interrupt: &Interrupt) -> Re
 pub(crate) fn run_join(arguments: &JoinArguments, interrupt: &Interrupt) -> Result<()> {
     let work = &arguments.work;
     let request = arguments.request()?;
-    let reporter = Arc::new(Reporter::new(&work.talk));
+    let reporter = work.reporter();
     let files = arguments.files()?;
     let mut claims = Claims::reading(files.iter().chain(arguments.list()));
     claims.write_result(arguments.output.as_deref(), "-o")?;
     claims.write_stats(work.stats.as_deref())?;
+    let mut options = arguments.options(interrupt);
+    claims.compress(None, &mut options)?;
     claims.check_names(false, &work.talk)?;
     let outputs = claims.open(interrupt)?;
     let result = outputs.require_result()?;
-    let mut options = arguments.options(interrupt);
     options.observer = Some(reporter.clone());
     let (mut writer, terminator) = (result.writer()?, options.format.terminator);
     let is_file = arguments.output.as_ref();
@@ -88,7 +87,7 @@ pub(crate) fn run_join(arguments: &JoinArguments, interrupt: &Interrupt) -> Resu
     result.flush(writer)?;
     outputs.fill_stats(&stats)?;
     outputs.put_in_place()?;
-    if !work.talk.quiet {
+    if work.tells_summary() {
         let lines: u64 = stats.sides.iter().map(|side| side.lines).sum();
         warn(&format!(
             "wrote {}, from {} received · temporary disk {} · peak memory {} · {:.1} s",
@@ -106,6 +105,7 @@ pub(crate) fn run_join(arguments: &JoinArguments, interrupt: &Interrupt) -> Resu
 pub(crate) fn run_finish(arguments: &FinishArguments, interrupt: &Interrupt) -> Result<()> {
     let mut claims = Claims::reading(&arguments.reports);
     claims.write_result(arguments.output.as_deref(), "-o")?;
+    claims.compress(None, &mut Options::default())?;
     // The reports are opened one by one as they are read: there may be thousands.
     let failed = std::cell::Cell::new(None);
     let open = |path: &PathBuf| match File::open(path) {

@@ -18,7 +18,7 @@ const FORMATS: [(&str, &[u8]); 5] = [
 ];
 
 /// Decodes a file of the format with the first bytes of one of [`FORMATS`].
-pub(super) fn decoded(stored: &[u8]) -> Vec<u8> {
+pub(crate) fn decoded(stored: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     let format = FORMATS.iter().find(|(_, magic)| stored.starts_with(magic));
     let (name, _) = format.unwrap();

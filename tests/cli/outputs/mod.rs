@@ -1,6 +1,6 @@
 //! The outputs.
 
-mod compressed;
+pub(crate) mod compressed;
 mod directory;
 mod files;
 mod mounts;

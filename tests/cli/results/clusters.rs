@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::data::{common, lines, megabytes, split};
 use crate::json;
 use crate::limits::memory::measured;
+use crate::outputs::compressed::decoded;
 use crate::sandbox::{OUTSET, Sandbox};
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
@@ -102,6 +103,51 @@ fn m1_the_commands_of_a_job_give_the_lines_and_say_when_all_is_there() {
     sandbox
         .run(&format!("finish {reports} ../out/join-9.json"))
         .fails(3, &["join-9.json"]);
+}
+
+#[test]
+fn f10_the_lines_of_a_join_and_the_summary_of_a_job_are_compressed_by_name() {
+    let sandbox = job(b"x\ny\n", b"y\n");
+    for (side, name) in [(1, "a"), (2, "b")] {
+        let to = format!("-o ../out/{name} --stats ../out/{name}.json");
+        step(
+            &sandbox,
+            &format!("shard {name} --side {side} --buckets 1 --hash-key-file key {to}"),
+        );
+    }
+    let join = "join ../out/a ../out/b --sides 2 --bucket 0";
+    step(
+        &sandbox,
+        &format!("{join} -o ../out/part.gz --stats ../out/j.json"),
+    );
+    let part = fs::read(sandbox.output("part.gz")).unwrap();
+    assert_eq!(decoded(&part), b"y\n");
+    let reports = "../out/a.json ../out/b.json";
+    sandbox
+        .run(&format!("finish {reports} ../out/j.json -o ../out/S.gz"))
+        .succeeds_silently();
+    let summary = json::parse(&decoded(&fs::read(sandbox.output("S.gz")).unwrap()));
+    assert_eq!(summary["output_lines"], 1);
+    sandbox.run(&format!("finish {reports}")).fails(
+        7,
+        &["joins: no report is of one: name the reports of all joins"],
+    );
+    sandbox
+        .run("join ../out/a --sides 2 --bucket 5 -o ../out/x")
+        .fails(2, &["has no bucket 5: give --bucket a number from 0 to 0"]);
+}
+
+#[test]
+fn m1_statistics_on_standard_error_stand_alone() {
+    let sandbox = job(b"x\n", b"");
+    let shard = "shard a --side 1 --buckets 1 --hash-key-file key -o ../out/a --stats -";
+    let outcome = sandbox.run(shard);
+    let stats = json::parse(outcome.succeeds().stderr.as_bytes());
+    assert_eq!(stats["sent"]["lines"], 1);
+    let join = "join ../out/a --sides 1 --bucket 0 --operation union -o ../out/part --stats -";
+    let outcome = sandbox.run(join);
+    let stats = json::parse(outcome.succeeds().stderr.as_bytes());
+    assert_eq!(stats["output"]["lines"], 1);
 }
 
 /// The lines of a stream of frames; the stream must be complete.
