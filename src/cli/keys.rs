@@ -235,6 +235,11 @@ impl RecordArguments {
         options
     }
 
+    /// Tells whether nothing is asked for.
+    pub(crate) fn asks_nothing(&self) -> bool {
+        !(self.distinct || self.keys_only || self.rows)
+    }
+
     /// Tells whether keys are written instead of records.
     #[cfg(feature = "parquet")]
     pub(crate) fn writes_keys(&self) -> bool {

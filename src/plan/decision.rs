@@ -39,6 +39,9 @@ pub struct Plan {
     /// True if sizes are guesses, because files are compressed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub guesses_sizes: bool,
+    /// The bytes that are assumed for each input whose size is not known: a pipe, or what a command writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assumed_bytes: Option<u64>,
     /// The files of the buckets that the caller asked for, where these are very many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub many_files: Option<ManyFiles>,

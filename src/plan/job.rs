@@ -166,6 +166,12 @@ impl Job {
         self.inputs.iter().any(is_guess)
     }
 
+    /// Returns the bytes that count for each input whose size is not known, such as a pipe; `None` if all are known.
+    pub(super) fn assumed_bytes(&self) -> Option<u64> {
+        let unknown = self.inputs.iter().position(|shape| shape.bytes.is_none())?;
+        read_extents(self).get(unknown).map(|size| size.bytes)
+    }
+
     /// Puts the job under another limit. More or fewer threads may run under it, and compress larger pieces, so
     /// `base_bytes` changes by what they take.
     pub(super) fn with_memory(&self, memory_bytes: u64) -> Self {

@@ -119,21 +119,21 @@ impl PlanArguments {
         let as_asked = |selection| {
             let selection = self.written.add_to(selection);
             let selection = self.order.keep(self.repeats.add_to(selection));
-            let selection = self.order.add_to(selection);
-            let keys = &self.run.lines.reading.keys;
-            self.records
-                .add_to(selection, keys, self.written.is_multiset())
+            self.order.add_to(selection)
         };
         if self.operation != Operation::Overlaps {
-            return Ok(as_asked(selection));
+            let keys = &self.run.lines.reading.keys;
+            let is_multiset = self.written.is_multiset();
+            return Ok(self.records.add_to(as_asked(selection), keys, is_multiset));
         }
         // It writes numbers: no line is there to be labelled, repeated or put in order.
-        if as_asked(Selection::union()) == Selection::union() {
+        if as_asked(Selection::union()) == Selection::union() && self.records.asks_nothing() {
             return Ok(selection);
         }
         Err(Error::usage(
             "--operation: overlaps counts lines, so it takes no option about how they are written",
-            "leave out --which, --count-files, --count, --min-count, --max-count, --all, --repeats, --order and --top",
+            "leave out --which, --count-files, --count, --min-count, --max-count, --all, --repeats, --distinct, \
+             --keys-only, --rows, --keep, --order and --top",
         ))
     }
 }

@@ -29,6 +29,7 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
     };
     let sources = arguments.inputs.sources_for(purpose)?;
     let read = arguments.inputs.lists().chain(&arguments.filters.filter);
+    let read = read.chain(arguments.run.lines.key_file());
     let mut claims = Claims::reading(read).and_sources(&sources);
     claims.write(None, "the plan")?;
     let options = arguments.run.options(None, interrupt);
@@ -182,6 +183,10 @@ pub(super) fn describe(plan: &Plan) -> String {
         let guess = "  the sizes of compressed files are estimated from their first bytes";
         lines.push(guess.to_owned());
     }
+    lines.extend(plan.assumed_bytes.map(|bytes| {
+        let bytes = numbers::bytes(bytes);
+        format!("  the sizes of pipes and commands are not known: {bytes} are assumed for each")
+    }));
     if plan.duplicate_cache_bytes > 0 {
         lines.push(format!(
             "  {} of memory holds lines that come again, so that their repeats are not spilled",

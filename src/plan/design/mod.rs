@@ -176,6 +176,7 @@ impl Design {
             ordering: self.ordering,
             duplicate_cache_bytes: self.layout.pool.duplicate_cache_bytes,
             guesses_sizes: sized.job.guesses_sizes(),
+            assumed_bytes: sized.job.assumed_bytes(),
             many_files: None,
             costs: self.costs,
             rejected,

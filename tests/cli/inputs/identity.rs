@@ -234,6 +234,15 @@ fn b9_what_standard_streams_are_redirected_to_counts() {
         let outcome = sandbox.start_unread(command).finish();
         outcome.fails(2, &["standard output: goes to a, which this command reads"]);
     }
+    sandbox.write("key", "0".repeat(64));
+    let mut command = sandbox.command("plan a b --hash-key-file key");
+    let append = OpenOptions::new().append(true).open(sandbox.input("key"));
+    command.stdout(append.unwrap());
+    let outcome = sandbox.start_unread(command).finish();
+    outcome.fails(
+        2,
+        &["standard output: goes to key, which this command reads"],
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::data::{megabytes, small};
+use crate::data::{lines, megabytes, small};
 use crate::json::{assert_has_keys, number, parse};
 use crate::sandbox::{Outcome, Sandbox};
 
@@ -291,12 +291,37 @@ fn l8_every_operation_is_planned_from_numbers_alone() {
         sandbox.run(&arguments).fails(2, &["max-fpr", said]);
     }
     // Options that would do nothing are refused.
-    for option in ["--order sorted", "--which", "--count", "--all"] {
+    for option in [
+        "--order sorted",
+        "--which",
+        "--count",
+        "--all",
+        "--rows -k 1",
+    ] {
         let arguments = format!("plan {FIVE_BILLION} --operation overlaps {option}");
         sandbox.run(&arguments).fails(2, &["overlaps counts lines"]);
     }
+    let keyed = plan_json(&sandbox, "--lines 9,9 --operation overlaps -k 1 --tsv");
+    assert_eq!(keyed["strategy"], "memory");
     let plan = plan_json(&sandbox, "--lines 1000 --memory 1G --operation union");
     assert_eq!(plan["strategy"], "memory");
+}
+
+#[test]
+fn l8_a_plan_says_what_it_assumes_of_pipes_and_commands() {
+    let sandbox = Sandbox::with(&lines(0..9), b"");
+    for (arguments, bytes, said) in [
+        ("a --via cat", 1u64 << 34, "16 GiB are assumed for each"),
+        ("- a", 9 * 33, "297 B are assumed for each"),
+    ] {
+        let arguments = format!("{arguments} --operation union --memory 1G");
+        let plan = plan_json(&sandbox, &arguments);
+        assert_eq!(plan["assumed_bytes"], bytes, "{arguments}");
+        let text = plan_text(&sandbox, &arguments);
+        assert!(text.contains(said), "{text}");
+    }
+    let plan = plan_json(&sandbox, "a --operation union");
+    assert!(plan.get("assumed_bytes").is_none(), "{plan}");
 }
 
 #[test]
