@@ -188,13 +188,17 @@ fn not_a_command(
         let _nowhere_to_report = error.print();
         return Ok(ExitStatus::Usage);
     }
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
     // A value that is a file, which cannot be read.
     let of_value = std::error::Error::source(error).and_then(|error| error.downcast_ref::<Error>());
     if let Some(failure) = of_value.filter(|failure| failure.kind() != ErrorKind::Usage) {
-        warn(&failure.to_string());
+        if CallerWishes::reads_events_of(&arguments) {
+            events::begin();
+        }
+        screen::fail(failure);
         return Ok(ExitStatus::of(failure));
     }
-    let arguments = usage::command_first(arguments.into_iter().collect());
+    let arguments = usage::command_first(arguments);
     warn(&usage::line(error, arguments));
     Ok(ExitStatus::Usage)
 }

@@ -3,6 +3,7 @@
 //! *Owns:* the groups of options about the machine and about lines, and the parsing of values that
 //! is not the library's. *Invariants:* an option means the same wherever it is.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::help::{DISK, INPUTS, OTHER, STRATEGY};
@@ -308,6 +309,12 @@ pub(crate) struct CallerWishes {
 }
 
 impl CallerWishes {
+    /// Tells whether arguments ask for events that were not understood for another reason.
+    pub(crate) fn reads_events_of(words: &[OsString]) -> bool {
+        let is_value = |pair: &[OsString]| pair[0] == "--progress" && pair[1] == "json";
+        words.windows(2).any(is_value) || words.iter().any(|word| word == "--progress=json")
+    }
+
     /// Finds them among the arguments of the command that is run, which may have no such options.
     pub(crate) fn of(mut matches: &ArgMatches) -> Self {
         while let Some((_, below)) = matches.subcommand() {

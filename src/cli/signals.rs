@@ -18,7 +18,6 @@ use signal_hook::low_level::emulate_default_handler;
 
 use super::exit::ExitStatus;
 use super::screen;
-use super::screen::warn;
 
 /// Signals whose default action ends the process, and that can be survived long enough to clean up.
 const ENDING: [i32; 9] = [
@@ -90,7 +89,7 @@ pub(crate) fn watch_mapping(path: &Path, interrupt: &Interrupt) -> Result<(), Er
     }
     forget_handler_of_std();
     let mut signals = Signals::new([SIGBUS]).map_err(|error| not_handled(&error))?;
-    let (path, interrupt) = (path.display().to_string(), interrupt.clone());
+    let (path, interrupt) = (path.to_owned(), interrupt.clone());
     std::thread::Builder::new()
         .name("mapping".into())
         .stack_size(STACK_BYTES)
@@ -98,9 +97,11 @@ pub(crate) fn watch_mapping(path: &Path, interrupt: &Interrupt) -> Result<(), Er
             if signals.forever().next().is_some() {
                 interrupt.stop_and_clean_up();
                 screen::end(SCREEN_PATIENCE);
-                warn(&format!(
-                    "{path}: was truncated while in use, or its disk failed: restore it from a backup, or build it again"
-                ));
+                screen::fail(&Error::BadFilter {
+                    path,
+                    what: "was truncated while in use, or its disk failed".into(),
+                    advice: "restore it from a backup, or build it again",
+                });
                 signal_hook::low_level::exit(ExitStatus::Damaged as i32);
             }
         })

@@ -71,6 +71,12 @@ fn an_error_is_an_object_with_its_kind_and_what_would_do() {
         (&missing["kind"], &missing["path"]),
         (&"input".into(), &"nowhere".into())
     );
+    // Which keeps the arguments from being understood.
+    let key = error("union a --hash-key-file nowhere", 3);
+    assert_eq!(
+        (&key["kind"], &key["path"]),
+        (&"input".into(), &"nowhere".into())
+    );
     let record = error("union a --csv -k id", 3);
     assert_eq!((&record["path"], &record["line"]), (&"a".into(), &3.into()));
     let memory = error("intersect a b --memory 1M", 6);

@@ -118,18 +118,22 @@ fn empty(running: &mut Running<'_>, path: &std::path::Path) {
 
 #[test]
 fn i13_a_filter_that_is_shortened_while_it_is_asked_ends_the_run_as_damaged() {
-    for kind in ["blocked", "fingerprint"] {
+    for (kind, more, said) in [
+        ("blocked", "", "outset: good: "),
+        ("blocked", "--progress json", "{\"event\":\"error\","),
+        ("fingerprint", "", "outset: good: "),
+    ] {
         let sandbox = with_input_filter(&format!("--kind {kind}"));
         fs::write(sandbox.output("r"), "what was there before\n").unwrap();
-        let arguments = "filter query good pipe -o ../out/r";
-        let (mut running, mut feed) = held_in_query(&sandbox, arguments);
+        let arguments = format!("filter query good pipe -o ../out/r {more}");
+        let (mut running, mut feed) = held_in_query(&sandbox, &arguments);
         empty(&mut running, &sandbox.input("good"));
         // The run may be over before all is sent.
         let _is_read = feed.send(&lines(0..3000));
         drop(feed);
         running
             .finish_within(SOON)
-            .fails(7, &["restore it from a backup"]);
+            .fails(7, &["restore it from a backup", said]);
     }
 }
 
