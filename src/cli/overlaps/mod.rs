@@ -44,8 +44,8 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
     reporter.announce(arguments.inputs.names_of_sides(&sources));
     options.observer = Some(outputs.observer(reporter.clone()));
     outputs.note_temp_dirs(&options);
-    reporter.announce(missing_temp_dirs(&options));
     let found = Table::count(&sources, arguments.pairs, &options)?;
+    reporter.announce(missing_temp_dirs(&options));
     reporter.finish();
     let filled = outputs.fill_page(|page, origin| match &found {
         Table::Combinations(found) => page.fill_overlaps(found, origin),

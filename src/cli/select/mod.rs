@@ -61,8 +61,8 @@ pub(crate) fn run(request: SelectRequest<'_>, interrupt: &Interrupt) -> Result<(
     let mut outputs = claims.open(interrupt)?;
     options.observer = Some(outputs.observer(reporter.clone()));
     outputs.note_temp_dirs(&options);
-    reporter.announce(missing_temp_dirs(&options));
     let mut stats = find(request, &sources, &options, &mut outputs)?;
+    reporter.announce(missing_temp_dirs(&options));
     reporter.finish();
     outputs.fill_stats(&stats)?;
     let files = std::mem::take(&mut stats.files);

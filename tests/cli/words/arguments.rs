@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use serde_json::Value;
 
-use crate::data::lines;
+use crate::data::{lines, megabytes};
 use crate::sandbox::Sandbox;
 use crate::terminal::Terminal;
 
@@ -433,6 +433,12 @@ fn k12_a_temporary_directory_that_is_not_there_gets_a_word() {
         assert_eq!(said("-T nowhere -q"), "");
         assert_eq!(said("-T .").lines().count(), 1);
     }
+    // Not of a run that goes on to fail.
+    sandbox.write("many", megabytes(24, 0));
+    let failing = "union many -m 16M --strategy partition -T nowhere --progress always";
+    let outcome = sandbox.run(failing);
+    outcome.fails(4, &["nowhere: "]);
+    assert!(!outcome.stderr.contains("has needed no"), "{outcome}");
 }
 
 #[test]
