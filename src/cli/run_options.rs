@@ -57,7 +57,7 @@ pub(crate) struct StoredFilterArguments {
     ///
     /// With --max-fpr, a filter with a higher rate is an error. Its rate is the one that it was built for or the one
     /// computed from its contents, whichever is lower; the rate of an overfull filter is always the computed one.
-    #[arg(long, value_name = "FILTER")]
+    #[arg(long, value_name = "FILTER", conflicts_with = "hash_key_file")]
     pub(crate) filter: Option<PathBuf>,
 
     /// Save the filter of the smallest FILE for later runs

@@ -52,7 +52,9 @@ pub(super) fn open(sources: &[Source], options: &Options) -> Result<Vec<Input>> 
     if let Some(input) = inputs.iter().find(|input| !input.is_file()) {
         let name = input.name().display();
         return Err(Error::usage(
-            format!("{name}: a comparison reads it several times"),
+            format!(
+                "{name}: compare reads each input several times, and a pipe can be read only once"
+            ),
             "write it to a file first",
         ));
     }

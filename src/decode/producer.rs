@@ -133,7 +133,7 @@ impl RunningCommand {
             Err(Error::Input {
                 path: name.to_owned(),
                 source: io::Error::other(format!("{:?} {failure}", self.command)),
-                advice: "what came of it may not be all: run it by itself to see what is wrong",
+                advice: "its output may be incomplete: run it by itself to see what is wrong",
             })
         })
     }

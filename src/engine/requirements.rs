@@ -190,8 +190,14 @@ impl Requirements<'_> {
         let name = input.name().display();
         Err(if is_divided {
             Error::usage(
-                format!("{name}: not all of its files are Parquet files"),
-                "give either Parquet files or others",
+                format!(
+                    "{name}: {}",
+                    match input.tables() {
+                        0 => "is not a Parquet file, but the output is",
+                        _ => "not all of its files are Parquet files, but the output is",
+                    }
+                ),
+                "give Parquet files alone",
             )
         } else {
             Error::usage(

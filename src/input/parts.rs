@@ -414,6 +414,12 @@ fn spread(parts: &[Part]) -> u32 {
 }
 
 fn not_a_part(path: &Path) -> Error {
+    if path.is_dir() {
+        return Error::usage(
+            format!("{}: is a directory, in a list of files", path.display()),
+            "list the files in it",
+        );
+    }
     Error::usage(
         format!(
             "{}: is not a regular file, but a side of several files takes only regular files",

@@ -170,7 +170,7 @@ impl Keys {
             count => format!("{count} fields"),
         };
         let numbers = self.fields_of.iter().map(|(number, _)| *number);
-        check_numbers(numbers.collect(), inputs, "`keys`", "key")?;
+        check_numbers(numbers.collect(), inputs, "`fields_of`", "key")?;
         let numbers = self.headers_of.iter().map(|(number, _)| *number);
         check_numbers(numbers.collect(), inputs, "`headers_of`", "header")?;
         let own = self.fields_of.iter().map(|(_, fields)| fields);
@@ -245,8 +245,12 @@ impl Keys {
             }
         }
         if self.has_headers() && self.syntax == Syntax::JsonLines {
-            let what = "JSON objects have no header".into();
-            return usage("`has_header`", what, "leave out `has_header`");
+            let (option, advice) = if self.has_header {
+                ("`has_header`", "leave out `has_header`")
+            } else {
+                ("`headers_of`", "leave out `headers_of`, or say no")
+            };
+            return usage(option, "JSON objects have no header".into(), advice);
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ pub(crate) mod words;
 use std::sync::Arc;
 
 use outset::compare::{Comparer, Comparison, Plans, Point};
-use outset::{CountSink, Interrupt, Options, Result, Sink, Source, WriteSink};
+use outset::{CountSink, Error, Interrupt, Options, Result, Sink, Source, WriteSink};
 
 pub(crate) use self::arguments::CompareArguments;
 use self::report::ComparisonReport;
@@ -150,8 +150,15 @@ fn claim(
     let key_file = arguments.run.lines.key_file();
     let mut claims = Claims::reading(arguments.inputs.lists().chain(key_file)).and_sources(sources);
     claims.write(None, "the table")?;
-    if let Some((list, option)) = arguments.list()? {
-        claims.write_result(Some(list), option)?;
+    match arguments.list()? {
+        Some((list, option)) => claims.write_result(Some(list), option)?,
+        None if arguments.compress.asked().is_some() => {
+            return Err(Error::usage(
+                "--compress: there is no list of lines to compress",
+                "leave it out, or name a file with --list-false (intersect) or --list-missing (diff, union)",
+            ));
+        }
+        None => {}
     }
     claims.write_stats(arguments.stats.as_deref())?;
     claims.write_page(arguments.report.as_deref())?;

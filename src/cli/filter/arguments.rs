@@ -237,6 +237,7 @@ pub(crate) struct RemoveArguments {
 /// has printed that was killed: the step may have been done. A counting filter counts every insertion: a line inserted
 /// twice must be removed twice.
 #[derive(Debug, Args)]
+#[command(mut_arg("compress", |compress| compress.requires("print_new")))]
 pub(crate) struct InsertArguments {
     /// Print each new line once, as soon as it is read
     ///

@@ -99,28 +99,16 @@ impl Claims {
         self.write(Some(path), option)
     }
 
-    /// Refuses outputs in the directory of the result, which takes its place as a whole.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for the first.
-    pub(super) fn check_directory(&self) -> Result<()> {
-        let Some(directory) = &self.directory else {
+    /// Refuses an output in the directory of the result, which takes its place as a whole.
+    fn refuse_in_directory(&self, path: &Path) -> Result<()> {
+        let directory = self.directory.as_ref().filter(|_| !is_stream(path));
+        if !directory.is_some_and(|directory| directory.contains(path)) {
             return Ok(());
-        };
-        match self
-            .outputs
-            .iter()
-            .find(|output| directory.contains(&output.path))
-        {
-            Some(output) => Err(Error::usage(
-                format!(
-                    "{}: is in the directory of --out-dir",
-                    output.path.display()
-                ),
-                "choose a path outside of it",
-            )),
-            None => Ok(()),
         }
+        Err(Error::usage(
+            format!("{}: is in the directory of --out-dir", path.display()),
+            "choose a path outside of it",
+        ))
     }
 
     /// Claims the file for what the result drops, if it is wanted.
@@ -194,10 +182,13 @@ impl Claims {
     /// with `-`.
     ///
     /// # Errors
-    /// [`Error::Usage`] where the command reads the file, or has claimed it for another output.
+    /// [`Error::Usage`] where the command reads the file, or has claimed it for another output, and where it is in the
+    /// directory of the result, which is claimed first.
     pub(crate) fn write(&mut self, path: Option<&Path>, option: &'static str) -> Result<()> {
+        let path = path.unwrap_or(Path::new(STREAM));
+        self.refuse_in_directory(path)?;
         // A link that leads nowhere cannot be opened, and is refused then.
-        let output = Output::new(path.unwrap_or(Path::new(STREAM)), option);
+        let output = Output::new(path, option);
         self.refuse_inputs(output.as_ref())?;
         let Some(output) = output else {
             return Ok(());

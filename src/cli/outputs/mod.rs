@@ -53,7 +53,6 @@ impl Claims {
     /// # Errors
     /// [`outset::Error::Output`] where something cannot be written.
     pub(crate) fn open(self, interrupt: &Interrupt) -> Result<Outputs> {
-        self.check_directory()?;
         let filter = self.filter.as_deref();
         let filter = filter.map(|path| FilterTarget::open(path, interrupt));
         let filter = filter.transpose()?;

@@ -60,19 +60,19 @@ pub(crate) struct PlanArguments {
     ///
     /// Prints the number of shards and buckets, the size of blocks, the network traffic, the temporary disk on each
     /// machine, and the expected time. --memory is the limit of each task.
-    #[arg(long, value_name = "N", requires = "lines", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", requires = "lines", conflicts_with_all = SIDES, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) machines: Option<u64>,
 
     /// Number of tasks that each machine runs at a time (with --machines)
-    #[arg(long, value_name = "N", default_value_t = 8, requires = "machines", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "machines", conflicts_with_all = SIDES, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) tasks: u64,
 
     /// Bytes per second that the network of each machine moves (with --machines)
-    #[arg(long, value_name = "SIZE", default_value = "1250MB", requires = "machines", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "1250MB", requires = "machines", conflicts_with_all = SIDES, value_parser = parse_bytes)]
     pub(crate) network: u64,
 
     /// Bytes per second that the disks of each machine read or write (with --machines)
-    #[arg(long, value_name = "SIZE", default_value = "1GB", requires = "machines", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "1GB", requires = "machines", conflicts_with_all = SIDES, value_parser = parse_bytes)]
     pub(crate) disk: u64,
 
     #[command(flatten)]

@@ -128,7 +128,8 @@ pub(crate) struct UnionArguments {
         long,
         value_name = "FORMAT",
         default_value = "records",
-        requires = "duplicates"
+        requires = "duplicates",
+        conflicts_with_all = ["all", "count_only"]
     )]
     duplicates_format: DuplicatesFormat,
 

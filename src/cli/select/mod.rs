@@ -38,7 +38,7 @@ pub(crate) fn run(request: SelectRequest<'_>, interrupt: &Interrupt) -> Result<(
     let set = request.set;
     if request.duplicates.is_some() && set.order.keeps_none() {
         return Err(Error::usage(
-            "--keep none: keeps no occurrence of a line that comes again, so none is a duplicate of it",
+            "--keep none: drops every copy, so -D has no kept line to refer to",
             "leave out -D, or write what comes again with --min-count 2",
         ));
     }

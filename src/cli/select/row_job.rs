@@ -54,10 +54,12 @@ impl<'a> RowJob<'a> {
     ) -> Result<Self> {
         check(request, options, name)?;
         if options.keys.as_ref().is_some_and(|keys| keys.row_numbers) {
-            return Err(Error::usage(
-                format!("--rows: {name} gets the rows of Parquet files, not their numbers"),
-                "leave out --rows, or give the output the name of a text file",
-            ));
+            let what = format!("--rows: {name} gets the rows of Parquet files, not their numbers");
+            let advice = match request.set.out_dir {
+                Some(_) => "leave out one of the two",
+                None => "leave out --rows, or give the output the name of a text file",
+            };
+            return Err(Error::usage(what, advice));
         }
         let writing = writing_sides(request, sources);
         if let Some(side) = writing.iter().find(|side| paths(side).is_empty()) {

@@ -21,8 +21,8 @@ const FILES_FROM: &str = "files_from";
 const NULL: &str = "null";
 const VIA: &str = "via";
 const VIA_OF: &str = "via_of";
-/// Those that name sides.
-pub(crate) const SIDES: [&str; 3] = [FILES, SIDE, FILES_FROM];
+/// All of them.
+pub(crate) const SIDES: [&str; 6] = [FILES, SIDE, FILES_FROM, NULL, VIA, VIA_OF];
 
 const SIDE_HELP: &str = "\
 A PATH is a file, a directory (all files below it, in the order of their names) or a quoted pattern such as \

@@ -15,7 +15,7 @@ impl CommandWords {
                 Err("give a command, such as 'aws s3 cp {} -'".into())
             }
             Some(words) => Ok(Self(words)),
-            None => Err("a quote or a backslash in it has no end".into()),
+            None => Err("a quote is not closed, or a backslash stands at the end".into()),
         }
     }
 

@@ -437,7 +437,7 @@ fn f12_each_parquet_file_gets_one_of_its_rows_that_stay() {
     for (command, says) in [
         (
             "union --side side --side other -k page.url",
-            "other: not all of its files are Parquet files",
+            "other: is not a Parquet file, but the output is",
         ),
         ("union --side side", "--key COLUMN is needed"),
         (
@@ -686,7 +686,7 @@ fn b23_an_output_with_the_name_of_a_parquet_file_gets_whole_rows() {
         ("diff --csv -k 1 list list", "list: is not a Parquet file"),
         (
             "union -k page.url crawl.parquet list",
-            "list: not all of its files are Parquet files",
+            "list: is not a Parquet file, but the output is",
         ),
         (
             "intersect -k page.url --which crawl.parquet list",

@@ -353,7 +353,7 @@ fn b20_what_cannot_be_a_part_of_a_side_is_refused() {
         (
             "union --files-from of-directories",
             2,
-            ["empty: ", "not a regular file"],
+            ["empty: is a directory", "list the files in it"],
         ),
         ("union --files-from none", 2, ["none: ", "names no file"]),
         (

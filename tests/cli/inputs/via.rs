@@ -238,7 +238,7 @@ fn b27_commands_are_chosen_for_each_side() {
     for (words, says) in [
         (
             &["a", "b", "--via", "cat 'x"][..],
-            "a quote or a backslash in it has no end",
+            "a quote is not closed, or a backslash stands at the end",
         ),
         (&["a", "b", "--via", " "], "give a command"),
         (&["a", "b", "--via-of", "cat"], "give N=COMMAND"),

@@ -457,6 +457,11 @@ fn f12_a_directory_that_cannot_take_the_result_is_refused_before_the_run() {
             2,
             "is in the directory of --out-dir",
         ),
+        (
+            "union a --out-dir ../out/d --stats ../out/d/s.json",
+            2,
+            "is in the directory of --out-dir",
+        ),
         ("union --side a ./a --out-dir ../out/d", 2, "is named twice"),
         (
             "union a b --out-dir ../out/d --count",

@@ -309,7 +309,7 @@ fn f11_a_result_without_a_name_and_a_table_are_refused() {
         (
             "union a -o r",
             "cat 'x",
-            "a quote or a backslash in it has no end",
+            "a quote is not closed, or a backslash stands at the end",
         ),
     ] {
         run_out_via(&sandbox, arguments, script).fails(2, &[says]);

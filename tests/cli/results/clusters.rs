@@ -424,7 +424,9 @@ fn m10_a_job_on_several_machines_is_sized_without_files() {
     sandbox
         .run("plan --lines 5,5 --machines 0")
         .fails(2, &["--machines"]);
-    sandbox.run("plan --machines 3 a").fails(2, &["--lines"]);
+    sandbox
+        .run("plan --machines 3 a")
+        .fails(2, &["'--machines <N>' cannot be used with '[FILE]...'"]);
     sandbox
         .run("plan --lines 5e9,5e9 --machines 3 --memory 1M")
         .fails(6, &["memory limit"]);

@@ -442,6 +442,67 @@ fn k12_a_temporary_directory_that_is_not_there_gets_a_word() {
 }
 
 #[test]
+fn k14_an_option_that_would_be_ignored_is_refused() {
+    let sandbox = Sandbox::with(b"x\n", b"y\n");
+    sandbox
+        .run("filter build a -o ../out/f")
+        .succeeds_silently();
+    for (arguments, said) in [
+        ("union a --all --duplicates-format map", "'--all' cannot"),
+        (
+            "union a --count-only --duplicates-format map",
+            "'--count-only' cannot",
+        ),
+        ("plan a b --machines 3", "cannot be used with '--machines"),
+        ("plan a b --tasks 3", "cannot be used with '--tasks"),
+        ("plan --lines 5,5 --via cat", "cannot be used with '--via"),
+        ("plan --lines 5,5 -0", "cannot be used with '--null"),
+        ("filter insert ../out/f b --compress gz", "--print-new"),
+        (
+            "compare a b --compress gz",
+            "--compress: there is no list of lines to compress: leave it out, or name a file with --list-false",
+        ),
+    ] {
+        sandbox.run(arguments).fails(2, &[said]);
+    }
+}
+
+#[test]
+fn k14_advice_is_about_the_option_that_was_given() {
+    let sandbox = Sandbox::with(b"x\n", b"y\n");
+    sandbox
+        .run("filter build a -o ../out/f")
+        .succeeds_silently();
+    sandbox.write("key", "0".repeat(64));
+    for (arguments, said) in [
+        (
+            "union a --jsonl -k a --header-of 1=yes",
+            "--header-of: JSON objects have no header: leave out --header-of",
+        ),
+        (
+            "union a --csv -k 1 --key-of 5=2",
+            "--key-of: there is no file 5",
+        ),
+        (
+            "intersect a --filter ../out/f --hash-key-file key",
+            "'--filter <FILTER>' cannot be used with '--hash-key-file <FILE>'",
+        ),
+        (
+            "union a b -D ../out/d --keep none",
+            "--keep none: drops every copy, so -D has no kept line to refer to",
+        ),
+        (
+            "compare a -",
+            "-: compare reads each input several times, and a pipe can be read only once",
+        ),
+    ] {
+        sandbox.run(arguments).fails(2, &[said]);
+    }
+    let outcome = sandbox.run("union a --via false");
+    outcome.fails(3, &["its output may be incomplete: run it by itself"]);
+}
+
+#[test]
 fn k13_counts_that_people_read_are_in_groups_of_three() {
     let sandbox = Sandbox::with(&lines(0..1234), &lines(0..1234));
     let summary = sandbox.run("intersect a b").succeeds().stderr.clone();
