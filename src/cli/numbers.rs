@@ -92,7 +92,11 @@ pub(crate) fn significant(number: f64) -> String {
 
 /// Formats a rate in per cent: `3.686%`.
 pub(crate) fn percent(rate: f64) -> String {
-    format!("{}%", significant(rate * 100.0))
+    let percent = significant(rate * 100.0);
+    if rate < 1.0 && percent == "100.0" {
+        return nearly_all(rate);
+    }
+    format!("{percent}%")
 }
 
 /// Formats a share in per cent, as 100% only if it is all: `99.996%`, never `100.0%` for that. Two shares that are
@@ -102,6 +106,12 @@ pub(crate) fn share(share: f64) -> String {
     if missing <= 0.0 || missing > 1.0 {
         return percent(share);
     }
+    nearly_all(share)
+}
+
+/// Formats a share below 1 with decimals up to the first that is not a 9, and two of them at least.
+fn nearly_all(share: f64) -> String {
+    let missing = (1.0 - share) * 100.0;
     // The arithmetic is not exact.
     let decimals = (-missing.log10() - 1e-3).ceil().clamp(2.0, 15.0) as usize;
     format!("{:.decimals$}%", share * 100.0)
@@ -170,7 +180,14 @@ mod tests {
         ] {
             assert_eq!(significant(number), text);
         }
-        assert_eq!(percent(0.036_86), "3.686%");
+        for (part, text) in [
+            (0.036_86, "3.686%"),
+            (1.0, "100.0%"),
+            (0.999_9, "99.99%"),
+            (0.999_999, "99.9999%"),
+        ] {
+            assert_eq!(percent(part), text);
+        }
         for (part, text) in [
             (1.0, "100.0%"),
             (0.5, "50.00%"),

@@ -4,8 +4,9 @@
 //! on. *Cost:* some hundred bytes, of a long command line the beginning alone.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,7 +16,7 @@ use clap::{ArgMatches, Command};
 use outset::{Options, machine};
 use serde::Serialize;
 
-use super::escaping::visible;
+use super::escaping::{is_hidden, visible};
 use super::process::HAS_PROC;
 
 /// The most bytes of a command line that are kept.
@@ -103,8 +104,7 @@ fn command_line(words: impl ExactSizeIterator<Item = OsString>) -> String {
     let mut is_secret = false;
     let count = words.len();
     for (number, word) in words.enumerate() {
-        let word = visible(&word.to_string_lossy());
-        let word = match word.split_once('=') {
+        let word = match word.to_string_lossy().split_once('=') {
             _ if is_secret => HIDDEN.to_owned(),
             Some((SECRET, _)) => format!("{SECRET}={HIDDEN}"),
             _ => quoted(&word),
@@ -121,13 +121,20 @@ fn command_line(words: impl ExactSizeIterator<Item = OsString>) -> String {
     line
 }
 
-/// Quotes a word as a shell takes it.
-fn quoted(word: &str) -> String {
+/// Quotes a word as a shell takes it; one that is no text, or not visible, as newer shells do: `$'a\012b'`.
+fn quoted(word: &OsStr) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./,:=+@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
+    match word.to_str().filter(|text| !text.contains(is_hidden)) {
+        Some(text) if !text.is_empty() && text.chars().all(is_plain) => text.to_owned(),
+        Some(text) => format!("'{}'", text.replace('\'', "'\\''")),
+        None => {
+            let escaped = word.as_bytes().iter().map(|&byte| match byte {
+                b' '..=b'~' if !b"'\\".contains(&byte) => char::from(byte).to_string(),
+                _ => format!("\\{byte:03o}"),
+            });
+            format!("$'{}'", escaped.collect::<String>())
+        }
     }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Keeps the values of the options that the arguments of this process have, for [`Origin::of`]. `matches` are what
@@ -208,6 +215,8 @@ fn memory_bytes() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
     use clap::CommandFactory;
 
     use super::*;
@@ -234,6 +243,12 @@ mod tests {
             line(&["outset", "union", "it's a", "", "-k", "a,b"]),
             r"outset union 'it'\''s a' '' -k a,b"
         );
+        assert_eq!(
+            line(&["outset", "a\n1's", "\u{202e}é"]),
+            r"outset $'a\0121\047s' $'\342\200\256\303\251'"
+        );
+        let bytes = OsString::from_vec(b"\xff.txt".to_vec());
+        assert_eq!(command_line([bytes].into_iter()), r"$'\377.txt'");
         let key = "0".repeat(64);
         let with_equals = format!("--hash-key={key}");
         for words in [

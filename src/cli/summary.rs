@@ -18,7 +18,7 @@ pub(super) fn label(stats: &Stats) -> Option<String> {
         let lines = numbers::grouped(stats.output.lines);
         let (missing, are) = about(filter.expected_missing_lines);
         return Some(format!(
-            "approximate result: each of its {lines} lines is right, but {missing} more {are} expected to be missing {rates}"
+            "approximate result: each of its lines ({lines} in all) is right, but {missing} more {are} expected to be missing {rates}"
         ));
     }
     let (expected, are) = about(filter.expected_false_lines.min(stats.output.lines as f64));

@@ -114,14 +114,7 @@ fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
 
 /// Says that so many lines were inserted.
 fn inserted(lines: u64) -> String {
-    format!("inserted {}", counted_lines(lines))
-}
-
-fn counted_lines(lines: u64) -> String {
-    match lines {
-        1 => "1 line".to_owned(),
-        lines => format!("{} lines", numbers::grouped(lines)),
-    }
+    format!("inserted {}", numbers::counted(lines, "line"))
 }
 
 /// Writes a filter, puts all outputs in place, warns of a filter that has too much in it, and says what was `done`.
@@ -146,7 +139,7 @@ fn save(
         ));
     }
     if !talk.quiet {
-        let (shape, held) = (filter.shape(), counted_lines(filter.keys()));
+        let (shape, held) = (filter.shape(), numbers::counted(filter.keys(), "line"));
         let held = match shape.kind {
             Kind::Fingerprint => format!("{held} in it"),
             _ => format!("{held} in it, repeats included"),
@@ -253,14 +246,14 @@ fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> 
     let changed = change(&stored, &arguments.sources(), Change::Remove, &options)?;
     reporter.finish();
     let removed = changed.lines - changed.noted;
-    let done = format!("removed {}", counted_lines(removed));
+    let done = format!("removed {}", numbers::counted(removed, "line"));
     save(&changed.filter, path, outputs, &arguments.work.talk, &done)?;
     if changed.noted > 0 {
         warn(&format!(
-            "{}: {} of {} lines were certainly not in the filter: they were skipped",
+            "{}: skipped {} of {}: certainly not in the filter",
             path.display(),
-            changed.noted,
-            changed.lines
+            numbers::grouped(changed.noted),
+            numbers::counted(changed.lines, "line")
         ));
     }
     Ok(())

@@ -24,9 +24,9 @@ pub(super) fn warn_if_overfull(path: &Path, shape: Shape, rules: Rules, occupanc
             format!("false-positive rate {now} instead of {planned}")
         };
         warn(&format!(
-            "{}: overfull (built for {} lines, holds {lines}), {wrong}: build a larger one",
+            "{}: overfull (built for {}, holds {lines}), {wrong}: build a larger one",
             path.display(),
-            rules.planned_keys,
+            numbers::counted(rules.planned_keys, "line"),
         ));
     }
 }

@@ -264,7 +264,8 @@ fn describe_costs(costs: &Costs, is_estimated: bool) -> Vec<String> {
         numbers::bytes(costs.memory_bytes),
     )];
     if costs.buckets > 0 {
-        lines.push(format!("  {} buckets", costs.buckets));
+        let buckets = u64::from(costs.buckets);
+        lines.push(format!("  {}", numbers::counted(buckets, "bucket")));
     }
     if let Some(filter) = &costs.filter {
         lines.push(format!(

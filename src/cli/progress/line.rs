@@ -17,9 +17,13 @@ pub(super) fn phase_summary(name: &str, phase: &PhaseStats) -> String {
         0 => String::new(),
         bytes => format!(", {} spilled", numbers::bytes(bytes)),
     };
+    // Where bytes are only copied, no lines are counted.
+    let lines = match phase.lines {
+        0 => String::new(),
+        lines => format!("{}, ", numbers::counted(lines, "line")),
+    };
     format!(
-        "{name}: {}, {} in {:.2} s, {}/s{spilled}",
-        numbers::counted(phase.lines, "line"),
+        "{name}: {lines}{} in {:.2} s, {}/s{spilled}",
         numbers::bytes(phase.bytes_read),
         phase.seconds,
         numbers::bytes(rate as u64),

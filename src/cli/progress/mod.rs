@@ -204,10 +204,10 @@ impl Observer for Reporter {
         if self.is_verbose {
             let costs = &plan.costs;
             warn(&format!(
-                "memory limit {}; strategy {}; {} buckets; about {} to read and {} to write",
+                "memory limit {}; strategy {}; {}; about {} to read and {} to write",
                 numbers::bytes(plan.limit_bytes()),
                 costs.strategy,
-                costs.buckets,
+                numbers::counted(costs.buckets.into(), "bucket"),
                 numbers::bytes(costs.bytes_read),
                 numbers::bytes(costs.bytes_written),
             ));

@@ -39,15 +39,16 @@ many of them were `written`.";
 const PAGE: &str = "\
 The page shows the plan, a timeline of the phases, memory use against the limit, bucket sizes, and the data behind \
 each chart. With --out-dir, it also lists the files that lost the largest share of their lines. Where occurrences are \
-counted (-D, --count, --min-count), it quotes the lines that came most often. It loads nothing from the network. It is \
-written only if the run succeeds.";
+counted, such as with -D, --count, --top or --max-count, it quotes the lines that came most often. It loads nothing from \
+the network. It is written only if the run succeeds.";
 
 /// Write the lines that are in every FILE, or in a given number of them.
 ///
 /// Each line is written once, in no particular order (see --order). A line is the bytes before a newline. A last line
-/// without a newline counts, and so does an empty line. A file given twice counts as two files; this matters only with
-/// --at-least, --at-most, --exactly, --only, --which, --count-files, --count and --all. `-` is standard input, and a
-/// FILE may be a FIFO. If outset must read such an input twice, it first copies the input to the temporary directory.
+/// without a newline counts, and so does an empty line. A file given twice counts as two files; this matters where
+/// files or occurrences are counted, such as with --at-least, --which, --count and --min-count. `-` is standard input,
+/// and a FILE may be a FIFO. If outset must read such an input twice, it first copies the input to the temporary
+/// directory.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXIT_STATUS,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::arguments::SizeArguments;
 use super::request::SizeRequest;
-use crate::cli::numbers::{aligned, binary, decimal, grouped, percent, significant};
+use crate::cli::numbers::{aligned, binary, counted, decimal, grouped, percent, significant};
 
 /// The request, and the answer for each kind.
 #[derive(Debug, Serialize)]
@@ -139,10 +139,7 @@ impl SizeReport {
     }
 
     fn describe_request(&self) -> String {
-        let lines = self.lines.map(|lines| match lines {
-            1 => "1 line".to_owned(),
-            _ => format!("{} lines", grouped(lines)),
-        });
+        let lines = self.lines.map(|lines| counted(lines, "line"));
         let fpr = self
             .max_fpr
             .map(|fpr| format!("false-positive rate {}", percent(fpr)));
@@ -210,8 +207,8 @@ impl SizeReport {
         let most = self.kinds.iter().max_by_key(|row| row.lines);
         let (lines, bytes) = most.map_or((0, 0), |row| (row.lines, row.hash_table_bytes));
         format!(
-            "a hash table for {} lines, with 1.5 slots of 8 bytes per line: {} ({})",
-            grouped(lines),
+            "a hash table for {}, with 1.5 slots of 8 bytes per line: {} ({})",
+            counted(lines, "line"),
             decimal(bytes),
             binary(bytes)
         )

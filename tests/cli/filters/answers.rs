@@ -323,7 +323,7 @@ fn a_filter_with_far_too_many_lines_is_said_to_be_overfull() {
         let outcome = sandbox.run("filter insert ../out/f b");
         let said = &outcome.succeeds().stderr;
         assert!(
-            said.starts_with("outset: ../out/f: overfull (built for 1000 lines, holds "),
+            said.starts_with("outset: ../out/f: overfull (built for 1,000 lines, holds "),
             "{kind}: {said}"
         );
         assert!(said.contains("), false-positive rate"), "{kind}: {said}");

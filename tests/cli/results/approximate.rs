@@ -280,9 +280,9 @@ fn l11_an_approximate_difference_keeps_repeats_and_their_order() {
 fn l11_an_approximate_answer_is_asked_for_and_labelled() {
     let (sandbox, _) = inputs();
     for (arguments, label) in [
-        ("diff a b --strategy bloom", "each of its "),
+        ("diff a b --strategy bloom", "each of its lines ("),
         ("diff a b --max-fpr 10% -m 16M --bits-per-key 6", ""),
-        ("diff - b --strategy bloom", "each of its "),
+        ("diff - b --strategy bloom", "each of its lines ("),
     ] {
         let outcome = sandbox.run_fed(&format!("{arguments} --count-only"), &lines(0..10));
         let said = &outcome.succeeds().stderr;
