@@ -30,57 +30,11 @@ const HEADINGS: [&str; 7] = [RESULT, RECORDS, INPUTS, STRATEGY, DISK, REPORTS, O
 const FEW: usize = 20;
 /// The options that the short help leaves out, by their names in the code: they are for a few users, or settle what a
 /// plan decides well.
-const RARE: &[&str] = &[
-    "null",
-    "name",
-    "via_of",
-    "strip_cr",
-    "decompress",
-    "count_files",
-    "keep_order",
-    "distinct",
-    "rows",
-    "buckets",
-    "bits_per_key",
-    "hash_key",
-    "hash_key_file",
-    "filter",
-    "save_filter",
-    "max_temp",
-    "force",
-    "first_key",
-    "second_key",
-    "key_of",
-    "tsv",
-    "escape",
-    "comment",
-    "header_of",
-    "trim",
-    "squeeze",
-    "bad_records",
-    "key_type",
-    "progress",
-    "end_with_parent",
-    "at_most",
-    "exactly",
-    "only",
-    "pairs",
-    "compress",
-    "out_via",
-    "max_count",
-    "duplicates_format",
-    "verbose",
-    "keys_only",
-    "files_from",
-    "temp_dir",
-    "which",
-    "keep",
-    "line_bytes",
-    "machines",
-    "tasks",
-    "network",
-    "disk",
-];
+const RARE: &str = "\
+null name via_of strip_cr decompress count_files keep_order distinct rows buckets bits_per_key hash_key \
+hash_key_file filter save_filter max_temp force first_key second_key key_of tsv escape comment header_of trim \
+squeeze bad_records key_type progress end_with_parent at_most exactly only pairs compress out_via max_count \
+duplicates_format verbose keys_only files_from temp_dir which keep line_bytes machines tasks network disk";
 
 /// Puts the options of all commands below `outset` in the order of [`HEADINGS`], those without a heading first.
 ///
@@ -138,8 +92,10 @@ fn moved_last(command: Command, heading: &str) -> Command {
 /// Leaves rare options out of the short help of a command and of those below it.
 fn shortened(command: Command) -> Command {
     let command = command.mut_subcommands(shortened);
-    let is_rare =
-        |argument: &Arg| !argument.is_positional() && RARE.contains(&argument.get_id().as_str());
+    let is_rare = |argument: &Arg| {
+        let mut rare = RARE.split_whitespace();
+        !argument.is_positional() && rare.any(|name| argument.get_id() == name)
+    };
     if command.get_arguments().count() <= FEW {
         return command;
     }

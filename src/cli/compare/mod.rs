@@ -21,6 +21,7 @@ use self::report::ComparisonReport;
 use super::outputs::{Claims, Outputs, ResultFile};
 use super::print::print;
 use super::progress::Reporter;
+use super::report::Subject;
 use super::settings::plan_as_typed;
 use super::sides::SidesPurpose;
 
@@ -58,10 +59,9 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
     let found = compare_all(&mut comparer, &points, terminator, &outputs, &reporter)?;
     reporter.finish();
     let report = ComparisonReport::new(&found, arguments.sweep.is_some());
-    let filled = outputs.fill_stats(&report).and_then(|()| {
-        outputs
-            .fill_page(|page, origin| page.fill_comparison(&report, (&plans, &predicted), origin))
-    });
+    let filled = outputs
+        .fill_stats(&report)
+        .and_then(|()| outputs.fill_page(&Subject::Comparison(&report, (&plans, &predicted))));
     // The table is there whatever becomes of the files.
     print(&report.describe())?;
     filled?;

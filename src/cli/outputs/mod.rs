@@ -32,7 +32,7 @@ use self::files::StatsFile;
 pub(crate) use self::names::{CompressArguments, is_table};
 pub(crate) use self::via::OutViaArguments;
 use super::origin::{Origin, StatsWithOrigin};
-use super::report::Page;
+use super::report::{Page, Subject};
 
 /// The open outputs of a command.
 pub(crate) struct Outputs {
@@ -57,7 +57,8 @@ impl Claims {
         let filter = filter.map(|path| FilterTarget::open(path, interrupt));
         let filter = filter.transpose()?;
         let stats = StatsFile::open(self.stats.as_deref(), interrupt)?;
-        let page = Page::open_if_wanted(self.page.as_deref(), interrupt)?;
+        let page = self.page.as_deref();
+        let page = page.map(|path| Page::open(path, interrupt)).transpose()?;
         let [of_result, of_duplicates] = self.compressing;
         let file = |path: Option<PathBuf>, compressing| {
             let file = path.map(|path| ResultFile::open(&path, compressing, interrupt));
@@ -141,15 +142,11 @@ impl Outputs {
         self.stats.fill(&StatsWithOrigin { stats, origin })
     }
 
-    /// Lets `fill` write the page, with its origin, if a page was claimed.
-    pub(crate) fn fill_page(
-        &mut self,
-        fill: impl FnOnce(&mut Page, &Origin) -> Result<()>,
-    ) -> Result<()> {
-        let (began, temp_dirs) = (self.began, &self.temp_dirs);
-        self.page
-            .as_mut()
-            .map_or(Ok(()), |page| fill(page, &Origin::of(began, temp_dirs)))
+    /// Writes the page, with its origin, if a page was claimed.
+    pub(crate) fn fill_page(&mut self, subject: &Subject<'_>) -> Result<()> {
+        let origin = || Origin::of(self.began, &self.temp_dirs);
+        let page = self.page.as_mut();
+        page.map_or(Ok(()), |page| page.fill(subject, &origin()))
     }
 
     /// Puts everything in place: the result first. A file that cannot be put in place leaves what was

@@ -17,6 +17,7 @@ use super::escaping::visible;
 use super::options::missing_temp_dirs;
 use super::outputs::Claims;
 use super::progress::Reporter;
+use super::report::Subject;
 use super::screen::warn;
 use super::sides::SidesPurpose;
 use super::summary::summary;
@@ -47,9 +48,9 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
     let found = Table::count(&sources, arguments.pairs, &options)?;
     reporter.announce(missing_temp_dirs(&options));
     reporter.finish();
-    let filled = outputs.fill_page(|page, origin| match &found {
-        Table::Combinations(found) => page.fill_overlaps(found, origin),
-        Table::Pairs(found) => page.fill_pairs(found, origin),
+    let filled = outputs.fill_page(&match &found {
+        Table::Combinations(found) => Subject::Overlaps(found),
+        Table::Pairs(found) => Subject::Pairs(found),
     });
     // The table is there whatever becomes of the page.
     let result = outputs.require_result()?;

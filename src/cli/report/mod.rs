@@ -24,7 +24,7 @@ mod sections;
 mod selected;
 mod tables;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,7 +34,20 @@ use outset::{Error, Interrupt, Observer, OutputFile, Overlaps, Pairs, Result, St
 
 use super::compare::report::ComparisonReport;
 use super::origin::Origin;
-use recording::{Both, Recorded, Recorder};
+pub(crate) use recording::Both;
+use recording::Recorder;
+
+/// The results that a page is about.
+pub(crate) enum Subject<'a> {
+    /// Selected lines (`intersect`, `diff`, `union`, `symdiff`): the statistics, and their files, which those have not
+    /// any more: there may be many.
+    Run(&'a Stats, &'a [FileStats]),
+    Overlaps(&'a Overlaps),
+    Pairs(&'a Pairs),
+    /// A comparison: the report, the plans of each point, and the rates that are predicted for some memory limits in
+    /// bytes.
+    Comparison(&'a ComparisonReport<'a>, (&'a [Plans], &'a [(u64, f64)])),
+}
 
 /// A page that is going to be written.
 pub(crate) struct Page {
@@ -45,20 +58,12 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Works as [`Page::open`], if there is a path.
-    pub(crate) fn open_if_wanted(
-        path: Option<&Path>,
-        interrupt: &Interrupt,
-    ) -> Result<Option<Self>> {
-        path.map(|path| Self::open(path, interrupt)).transpose()
-    }
-
     /// Opens the file and begins to record.
     ///
     /// # Errors
     /// [`Error::Output`] where the file cannot be written, [`Error::Machine`] where there is no
     /// thread for the recording, [`Error::Usage`] for a standard stream.
-    fn open(path: &Path, interrupt: &Interrupt) -> Result<Self> {
+    pub(crate) fn open(path: &Path, interrupt: &Interrupt) -> Result<Self> {
         if path == Path::new("-") {
             return Err(Error::usage(
                 "--report: cannot write to a stream",
@@ -80,67 +85,32 @@ impl Page {
         }
     }
 
-    /// Writes the report of a run that selects lines (`intersect`, `diff`, `union`, `symdiff`), which is not in place
-    /// yet. `files` are those of its statistics, which have none any more: there may be many.
+    /// Writes the report, which is not in place yet.
     ///
     /// # Errors
     /// [`Error::Output`] where the file cannot be written.
-    pub(crate) fn fill_run(
-        &mut self,
-        stats: &Stats,
-        files: &[FileStats],
-        origin: &Origin,
-    ) -> Result<()> {
-        self.fill(|recorded, out| selected::page(stats, files, recorded, origin, out))
-    }
-
-    /// Writes the report of overlaps, which is not in place yet.
-    ///
-    /// # Errors
-    /// [`Error::Output`] where the file cannot be written.
-    pub(crate) fn fill_overlaps(&mut self, found: &Overlaps, origin: &Origin) -> Result<()> {
-        self.fill(|recorded, out| overlaps::page(found, recorded, origin, out))
-    }
-
-    /// Writes the report of pairs of files, which is not in place yet.
-    ///
-    /// # Errors
-    /// [`Error::Output`] where the file cannot be written.
-    pub(crate) fn fill_pairs(&mut self, found: &Pairs, origin: &Origin) -> Result<()> {
-        self.fill(|recorded, out| pairs::page(found, recorded, origin, out))
-    }
-
-    /// Writes the report of a comparison, which is not in place yet: the plans of each point, and the rates that are
-    /// predicted for some memory limits in bytes.
-    ///
-    /// # Errors
-    /// [`Error::Output`] where the file cannot be written.
-    pub(crate) fn fill_comparison(
-        &mut self,
-        report: &ComparisonReport<'_>,
-        outlook: (&[Plans], &[(u64, f64)]),
-        origin: &Origin,
-    ) -> Result<()> {
-        self.fill(|recorded, out| comparison::page(report, outlook, recorded, origin, out))
-    }
-
-    fn fill(
-        &mut self,
-        page: impl FnOnce(&Recorded, &mut dyn Write) -> io::Result<()>,
-    ) -> Result<()> {
-        let fail = |source: io::Error| Error::Output {
-            target: self.path.clone(),
-            what: "cannot write the report",
-            source,
-            advice: "name another file for --report",
-        };
+    pub(crate) fn fill(&mut self, subject: &Subject<'_>, origin: &Origin) -> Result<()> {
         let Some(recorder) = self.recorder.take() else {
             return Ok(());
         };
-        let mut writer = self.file.writer()?;
-        page(&recorder.finish(), &mut writer)
-            .and_then(|()| writer.flush())
-            .map_err(fail)
+        let mut out = self.file.writer()?;
+        let recorded = &recorder.finish();
+        let written = match *subject {
+            Subject::Run(stats, files) => selected::page(stats, files, recorded, origin, &mut out),
+            Subject::Overlaps(found) => overlaps::page(found, recorded, origin, &mut out),
+            Subject::Pairs(found) => pairs::page(found, recorded, origin, &mut out),
+            Subject::Comparison(report, outlook) => {
+                comparison::page(report, outlook, recorded, origin, &mut out)
+            }
+        };
+        written
+            .and_then(|()| out.flush())
+            .map_err(|source| Error::Output {
+                target: self.path.clone(),
+                what: "cannot write the report",
+                source,
+                advice: "name another file for --report",
+            })
     }
 
     /// Puts the page in place.

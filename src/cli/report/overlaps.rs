@@ -18,7 +18,7 @@ use super::recording::Recorded;
 use super::sections;
 use super::selected;
 use super::tables::{folded, rows, scrolled};
-use crate::cli::numbers::grouped;
+use crate::cli::numbers::{counted, grouped};
 use crate::cli::origin::Origin;
 
 /// More combinations are not in the table.
@@ -80,12 +80,6 @@ pub(super) fn page(
     );
     let lead = selected::lead(&found.stats);
     frame(&title, &lead, &sections, &whole, out)
-}
-
-/// Formats a number and the noun that it counts, with an s unless the number is 1.
-pub(super) fn counted(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(number))
 }
 
 fn sets(found: &Overlaps) -> Vec<Set<'_>> {

@@ -13,14 +13,14 @@ use serde::Serialize;
 
 use super::charts::heat_map;
 use super::figures::{Figures, Unit};
-use super::overlaps::{MOST_ROWS, Set, counted, files};
+use super::overlaps::{MOST_ROWS, Set, files};
 use super::page::{alone, page as frame};
 use super::recording::Recorded;
 use super::sections;
 use super::selected;
 use super::tables::{folded, scrolled};
 use crate::cli::escaping::visible;
-use crate::cli::numbers::grouped;
+use crate::cli::numbers::{counted, grouped};
 use crate::cli::origin::Origin;
 
 #[derive(Serialize)]

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use outset::plan::{Plan, PlannedPhase};
 use outset::stats::PhaseStats;
-use outset::{Notice, Observer, Options, Stats};
+use outset::{Observer, Options, Stats};
 
 /// The name of the phase of copying.
 const COPY: &str = "copy";
@@ -64,16 +64,11 @@ impl<'a> CopyPhase<'a> {
     }
 }
 
-/// An observer to which a plan has one more phase: rows are copied, of a file of this many bytes.
+/// Tells an observer of one more phase behind those of each plan: rows are copied, of files of this many bytes.
 pub(super) struct ExpectingCopy(pub(super) Arc<dyn Observer>, pub(super) u64);
 
 impl Observer for ExpectingCopy {
-    fn part_started(&self, name: &str) {
-        self.0.part_started(name);
-    }
-
     fn planned(&self, plan: &Plan) {
-        self.0.planned(plan);
         self.expected(&plan.phases);
     }
 
@@ -84,21 +79,5 @@ impl Observer for ExpectingCopy {
             bytes_read: self.1,
         };
         self.0.expected(&[phases, &[copy]].concat());
-    }
-
-    fn noticed(&self, notice: &Notice) {
-        self.0.noticed(notice);
-    }
-
-    fn phase_started(&self, name: &str, step: Option<usize>, total_bytes: Option<u64>) {
-        self.0.phase_started(name, step, total_bytes);
-    }
-
-    fn advanced(&self, bytes_read: u64, lines: u64) {
-        self.0.advanced(bytes_read, lines);
-    }
-
-    fn phase_finished(&self, phase: &PhaseStats) {
-        self.0.phase_finished(phase);
     }
 }

@@ -28,6 +28,7 @@ pub(crate) use self::order::OrderArguments;
 use super::options::missing_temp_dirs;
 use super::outputs::{Claims, Outputs, ResultFile, is_table};
 use super::progress::Reporter;
+use super::report::Subject;
 use super::screen::warn;
 use super::sides::SidesPurpose;
 use super::signals;
@@ -66,7 +67,7 @@ pub(crate) fn run(request: SelectRequest<'_>, interrupt: &Interrupt) -> Result<(
     reporter.finish();
     outputs.fill_stats(&stats)?;
     let files = std::mem::take(&mut stats.files);
-    outputs.fill_page(|page, origin| page.fill_run(&stats, &files, origin))?;
+    outputs.fill_page(&Subject::Run(&stats, &files))?;
     outputs.put_in_place_with_label(|| {
         if let Some(label) = label(&stats) {
             warn(&label);

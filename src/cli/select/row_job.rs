@@ -21,6 +21,7 @@ use super::row_numbers::Numbers;
 use super::{SelectRequest, divided, writing_sides};
 use crate::cli::outputs::Outputs;
 use crate::cli::process::give_back_free_memory;
+use crate::cli::report::Both;
 
 /// Rows of Parquet files that are to be found and copied.
 pub(super) struct RowJob<'a> {
@@ -271,8 +272,9 @@ fn numbering_rows(mut options: Options, bytes: u64, sources: &[Source]) -> Optio
             keys.has_header = true;
         }
     }
-    options.observer = options
-        .observer
-        .map(|observer| -> Arc<dyn Observer> { Arc::new(ExpectingCopy(observer, bytes)) });
+    options.observer = options.observer.map(|observer| -> Arc<dyn Observer> {
+        let copy = ExpectingCopy(observer.clone(), bytes);
+        Arc::new(Both(observer, Arc::new(copy)))
+    });
     options
 }
