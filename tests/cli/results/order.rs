@@ -272,7 +272,7 @@ fn l10_the_files_of_a_side_come_one_after_the_other() {
 fn l10_bloom_keeps_the_order_of_the_input_when_it_plans_again() {
     // A line that is longer than the first plan has room for.
     let mut big = lines(0..60_000);
-    big.extend([b'x'; 300_000]);
+    big.extend("x".repeat(300_000).bytes());
     big.push(b'\n');
     let sandbox = Sandbox::with(&big, &lines(100..400));
     let outcome = sandbox
