@@ -19,7 +19,7 @@
 
 use crate::filter::counters::{Counting, Spectral};
 use crate::filter::shape::{Kind, Shape};
-use crate::filter::sizing::BLOCK_BITS;
+use crate::filter::sizing::{BLOCK_BITS, flat_coincidence};
 use crate::stats::FilterStats;
 
 /// Words of a block.
@@ -57,10 +57,10 @@ const ESTIMATE_ERROR: f64 = 0.005;
 impl Occupancy {
     /// Tells whether there are more different lines in a filter than the `planned_keys` that it was laid out for, by
     /// more than their estimate may be off. `keys` are the lines that were inserted, repeats included: if these are no
-    /// more, it is not.
+    /// more, it is not, unless counters are at their top. Those keep what was removed, and `keys` does not.
     pub fn has_more_than(&self, planned_keys: u64, keys: u64) -> bool {
         let planned = planned_keys.max(1) as f64;
-        keys > planned_keys
+        (keys > planned_keys || self.saturated > 0)
             && self.distinct > planned * (1.0 + ESTIMATE_ERROR) + SPREADS * planned.sqrt()
     }
 
@@ -208,11 +208,14 @@ impl Census {
                     self.over_blocks(|fill| taken_for_others(fill, BLOCK_BITS, hashes)),
                 )
             }
-            Kind::Classic | Kind::Counting | Kind::Spectral => (
-                fill.powi(hashes as i32),
-                keys_of(fill, cells, hashes),
-                taken_for_others(fill, cells, hashes),
-            ),
+            Kind::Classic | Kind::Counting | Kind::Spectral => {
+                let distinct = keys_of(fill, cells, hashes);
+                (
+                    (fill.powi(hashes as i32) + flat_coincidence(distinct, cells)).min(1.0),
+                    distinct,
+                    taken_for_others(fill, cells, hashes),
+                )
+            }
             Kind::Fingerprint => (self.used as f64 / 2f64.powi(128), self.used as f64, 0.0),
         };
         Occupancy {

@@ -488,3 +488,42 @@ fn lines_that_are_taken_for_others_while_a_filter_fills_are_counted_from_its_cel
         );
     }
 }
+
+/// Of a few lines in a few cells, others have the very cells of one more often than the textbook says.
+#[test]
+fn i9_small_filters_keep_to_the_rate_that_they_are_laid_out_for() {
+    for kind in [Kind::Classic, Kind::Counting, Kind::Spectral] {
+        for (keys, fpr) in [(10, 1e-3), (100, 1e-4)] {
+            let shape = Shape::for_fpr(kind, keys, fpr, None);
+            let (mut wrong, asked) = (0, 600_000_u64);
+            for set in 0..100 {
+                let mut filter = filter(shape);
+                let line = |number: u64| (set << 40 | number).to_le_bytes();
+                for number in 0..keys {
+                    filter.insert(&line(number)).unwrap();
+                }
+                let others = keys..keys + asked / 100;
+                wrong += others
+                    .filter(|&number| filter.contains(&line(number)))
+                    .count();
+            }
+            let expected = asked as f64 * fpr;
+            let most = expected * 1.1 + 4.0 * expected.sqrt();
+            assert!((wrong as f64) < most, "{shape:?}: {wrong} of {expected}");
+        }
+    }
+}
+
+#[test]
+fn i14_what_stays_behind_in_counters_at_their_top_counts_when_it_was_removed() {
+    let mut filter = filter(Shape::for_fpr(Kind::Counting, 100, 0.01, None));
+    for number in 0..50_000_u32 {
+        filter.insert(&number.to_le_bytes()).unwrap();
+    }
+    for number in 0..50_000_u32 {
+        filter.remove(&number.to_le_bytes()).unwrap();
+    }
+    let (occupancy, shape) = (filter.occupancy(), filter.shape());
+    assert_eq!(filter.keys(), 0);
+    assert!(occupancy.judged_fpr(shape, 100, 0) > 0.9, "{occupancy:?}");
+}

@@ -108,7 +108,7 @@ fn describe(report: &FilterReport, name: &str) -> String {
             "  {} bits, {}, k = {}",
             filter.bits,
             if filter.keys == 0 {
-                "no lines inserted yet".to_owned()
+                "no lines in it".to_owned()
             } else {
                 format!("{:.2} per line inserted", filter.bits_per_key)
             },

@@ -105,7 +105,8 @@ impl Shape {
     ///
     /// The predicted rate ([`Shape::predicted_fpr`]) is at or under the one asked for. As hashes are
     /// whole, a flat filter takes a few more cells for it than the formula's `-n ln p / (ln 2)^2`, which
-    /// is for `log2(1/p)` hashes: 0.015 % more at a rate of 0.01 %, 0.08 % at 1 %, 2 % at 35 %. Not
+    /// is for `log2(1/p)` hashes: 0.015 % more at a rate of 0.01 %, 0.08 % at 1 %, 2 % at 35 %. One for few keys and a
+    /// low rate takes many more, at least `sqrt(n/p)` ([`sizing::flat_coincidence`]). Not
     /// reached is a rate for which a filter would have more bits than can be counted, or of a blocked
     /// one more than [`sizing::MOST_BLOCKED_BITS_PER_KEY`]. `fingerprint` has room for the keys,
     /// whatever the rate.
@@ -114,15 +115,26 @@ impl Shape {
     /// use outset::filter::{Kind, Shape};
     /// let shape = Shape::for_fpr(Kind::Classic, 1_000_000, 0.0001, None);
     /// assert!(shape.predicted_fpr(1_000_000) <= 0.0001);
-    /// assert_eq!((shape.cells, shape.hashes), (19_172_955, 13));
+    /// assert_eq!((shape.cells, shape.hashes), (19_173_013, 13));
     /// ```
     pub fn for_fpr(kind: Kind, keys: u64, fpr: f64, hashes: Option<u32>) -> Self {
         let keys = keys.max(1);
         if kind == Kind::Fingerprint {
             return Self::of(kind, keys, sizing::fingerprint_slots(keys), hashes);
         }
-        let cells = cells_per_key(kind, fpr, hashes) * keys as f64;
-        Self::of(kind, keys, cells.ceil() as u64, hashes)
+        let cells = (cells_per_key(kind, fpr, hashes) * keys as f64).ceil() as u64;
+        if kind == Kind::Blocked {
+            return Self::of(kind, keys, cells, hashes);
+        }
+        // The formula for cells per key leaves out that lines may have all cells in common with a key.
+        let fpr = nearest_rate(fpr);
+        let fits = |cells| Self::of(kind, keys, cells, hashes).predicted_fpr(keys) <= fpr;
+        Self::of(
+            kind,
+            keys,
+            least(cells, u64::MAX / kind.cell_bits(), fits),
+            hashes,
+        )
     }
 
     /// Returns the shape for `keys` keys in at most `bytes` bytes of memory, in whole 64-bit words: as many cells as
@@ -155,7 +167,13 @@ impl Shape {
         if kind == Kind::Fingerprint {
             return room.capacity();
         }
-        (room.cells as f64 / cells_per_key(kind, fpr, hashes)) as u64
+        let keys = (room.cells as f64 / cells_per_key(kind, fpr, hashes)) as u64;
+        if kind == Kind::Blocked {
+            return keys;
+        }
+        let fpr = nearest_rate(fpr);
+        let is_over = |keys| Self::of(kind, keys, room.cells, hashes).predicted_fpr(keys) > fpr;
+        least(1, keys.saturating_add(1), is_over) - 1
     }
 
     /// Checks that a filter can have this shape; else says what is impossible in it.
@@ -195,7 +213,8 @@ impl Shape {
         match self.kind {
             Kind::Blocked => sizing::blocked_fpr(self.cells_per_key(keys), self.hashes),
             Kind::Classic | Kind::Counting | Kind::Spectral => {
-                sizing::flat_fpr(self.cells_per_key(keys), self.hashes)
+                let by_cells = sizing::flat_fpr(self.cells_per_key(keys), self.hashes);
+                (by_cells + sizing::flat_coincidence(keys as f64, self.cells)).min(1.0)
             }
             Kind::Fingerprint => sizing::fingerprint_fpr(keys),
         }
@@ -246,6 +265,24 @@ impl Shape {
     }
 }
 
+/// Finds the least number from `low` up to `most` from which on all numbers fit; `most` if none before it does.
+fn least(low: u64, most: u64, fits: impl Fn(u64) -> bool) -> u64 {
+    let (mut low, mut high) = (low.min(most), low.min(most));
+    while high < most && !fits(high) {
+        low = high + 1;
+        high = high.saturating_mul(2).clamp(1, most);
+    }
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if fits(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    high
+}
+
 /// Returns the unit of a filter's size, in bits.
 fn unit_bits(kind: Kind) -> u64 {
     match kind {
@@ -271,11 +308,15 @@ fn best_hashes(kind: Kind, cells_per_key: f64) -> u32 {
     }
 }
 
+/// Returns the rate that is nearest to a number that may be none, and the lowest for NaN.
+fn nearest_rate(fpr: f64) -> f64 {
+    let fpr = if fpr.is_nan() { 0.0 } else { fpr };
+    fpr.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON)
+}
+
 /// Returns the cells per key that a filter of bits or counters needs for a rate.
 fn cells_per_key(kind: Kind, fpr: f64, hashes: Option<u32>) -> f64 {
-    // A number that is no rate is taken for the nearest one, and NaN for the lowest.
-    let fpr = if fpr.is_nan() { 0.0 } else { fpr };
-    let fpr = fpr.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON);
+    let fpr = nearest_rate(fpr);
     let most = kind.most_hashes();
     if kind == Kind::Blocked {
         return sizing::blocked_bits_per_key(fpr, hashes.map(|hashes| hashes.clamp(1, most)));

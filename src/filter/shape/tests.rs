@@ -89,8 +89,8 @@ fn a_rate_is_reached_with_hashes_that_are_given_or_must_be_fewer_than_the_formul
         (1e-4, Some(14), 14),
         (0.01, Some(3), 3),
         (0.9, None, 1),
-        (1e-30, None, 64),
-        (1e-30, Some(1000), 64),
+        (1e-20, None, 64),
+        (1e-20, Some(1000), 64),
     ] {
         for kind in FLAT {
             let shape = Shape::for_fpr(kind, BILLION, fpr, hashes);

@@ -3,8 +3,9 @@
 //! *Owns:* the textbook's formulas, which the classic, the counting and the spectral filter share: a
 //! counter that is not zero stands for a bit that is set. *Invariants:* rates stay in 0..=1.
 //! *Sources:* Bloom 1970; Broder and Mitzenmacher 2004. That k positions from two
-//! hashes have the same rate as k hashes: Kirsch and Mitzenmacher, "Less Hashing, Same Performance",
-//! 2006.
+//! hashes have the same rate as k hashes in a large filter: Kirsch and Mitzenmacher, "Less Hashing, Same
+//! Performance", 2006. What a small one has besides: Dillinger and Manolios, "Bloom Filters in Probabilistic
+//! Verification", 2004.
 
 use std::f64::consts::LN_2;
 
@@ -21,6 +22,21 @@ pub fn flat_fpr(bits_per_key: f64, hashes: u32) -> f64 {
     let k = f64::from(hashes);
     // As 1 - e^x, but right to the last digit where a filter is nearly empty.
     (-(-k / bits_per_key).exp_m1()).powf(k)
+}
+
+/// Returns the chance that a line has the very cells of one of `keys` keys, because the two numbers below `cells` are
+/// the same from which the cells of each follow: n/m^2. No number of hashes makes it smaller: of a small filter it is
+/// most of the rate (Dillinger and Manolios, 2004, on the accuracy of double hashing).
+///
+/// ```
+/// use outset::filter::sizing::{flat_coincidence, flat_fpr};
+/// // Ten lines in 288 bits: the textbook's formula says one in a million.
+/// assert!(flat_fpr(28.8, 20) < 1.1e-6);
+/// assert!((flat_coincidence(10.0, 288) - 1.2e-4).abs() < 1e-6);
+/// ```
+pub fn flat_coincidence(keys: f64, cells: u64) -> f64 {
+    let cells = cells.max(1) as f64;
+    (keys / cells / cells).clamp(0.0, 1.0)
 }
 
 /// Returns the best number of hashes of a flat filter, before rounding: `b ln 2`.

@@ -27,7 +27,8 @@ pub use blocked::{
 pub use counting::{LARGEST_COUNT, counter_overflow, counting_overflow};
 pub use fingerprint::{collision_chance, fingerprint_capacity, fingerprint_fpr, fingerprint_slots};
 pub use flat::{
-    best_flat_hashes, flat_bits, flat_bits_per_key, flat_fpr, flat_hashes_exact, hash_table_bytes,
+    best_flat_hashes, flat_bits, flat_bits_per_key, flat_coincidence, flat_fpr, flat_hashes_exact,
+    hash_table_bytes,
 };
 
 #[cfg(test)]
