@@ -171,6 +171,12 @@ impl Interrupt {
     }
 }
 
+/// Returns true if `error` is the one of a run that was stopped, as [`Interrupt::guarded`] and its like give it.
+pub(crate) fn is_interrupted(error: &io::Error) -> bool {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+    matches!(cause, Some(Error::Interrupted))
+}
+
 /// Keeps a path on the list of what a signal must remove. Drop it after the path is removed or in place: a struct
 /// that has both declares the guard after the file.
 #[derive(Debug)]

@@ -32,7 +32,7 @@ use tempfile::TempDir;
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, PathGuard};
 use crate::output::consumer::Consumer;
-use crate::output::file::OutputFile;
+use crate::output::file::{OutputFile, give_mode};
 use crate::output::file_names::FileNames;
 use crate::output::unnamed_file::part_names;
 use crate::output::{CompressorPlan, OutputWriter, Sink, output_error};
@@ -133,8 +133,9 @@ impl OutputDirectory {
                     .unwrap_or_else(|| Permissions::from_mode(0o777)),
             );
             let made = names.tempdir_in(directory_of(&target))?;
-            // Making it applied the umask.
-            mode.map_or(Ok(()), |mode| std::fs::set_permissions(made.path(), mode))?;
+            if let Some(mode) = mode {
+                give_mode(&File::open(made.path())?, mode)?;
+            }
             Ok(made)
         };
         let made = interrupt.guarded(make, TempDir::path);

@@ -7,7 +7,8 @@
 //! | a regular file, or nothing yet | `Unnamed`, without a name | mode, sync, link, sync directory |
 //! | the same, if the file system lacks these | `Replacing`, `.outset-XXXXXX.part` | sync, rename, sync directory |
 //! | `-` | `Stream`, standard output | close |
-//! | a pipe, a device, a file that a stream goes to or a descriptor names | `Unreplaced`, the target itself | sync |
+//! | a pipe, a device, a file that a stream goes to | `Unreplaced`, the target itself | sync, if it goes to a disk |
+//! | a file that was removed, by a descriptor | `Nameless`, the target itself | sync |
 //! | a command | `Consumed`, its standard input | wait until all is read, close it, wait for the status |
 //!
 //! The file is synced before it gets its name: after a crash of the machine, the name leads to the old file
@@ -19,10 +20,11 @@
 //! *Cost:* a sync of the file and one of its directory.
 
 use std::fs::{File, Metadata, OpenOptions, Permissions};
-use std::io;
+use std::io::{self, Seek};
 use std::os::fd::IntoRawFd;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -41,7 +43,7 @@ use crate::sys::file_id::{FileId, directory_of, follow_links};
 /// A regular file is written without a name, or under a temporary one, in the directory of its target. It is
 /// synced and then gets the target's name, and the mode of a file that it replaces. A symbolic link is
 /// followed. A FIFO or a device is written directly, and so is a file that standard output or standard error
-/// goes to, and one that is named by a descriptor (`/dev/fd/3`). `-` is standard output.
+/// goes to, and one that was removed and is named by a descriptor (`/dev/fd/3`). `-` is standard output.
 #[derive(Debug)]
 pub struct OutputFile {
     /// The name of the result in messages.
@@ -55,9 +57,11 @@ pub struct OutputFile {
 #[derive(Debug)]
 enum WrittenFile {
     /// Standard output.
-    Stream(File),
+    Stream(Arc<File>),
     /// The target itself, which cannot be replaced: written as lines come.
     Unreplaced(File),
+    /// A file that has lost its name, and is read by whoever has a descriptor of it.
+    Nameless(File),
     /// The standard input of a command.
     Consumed(RunningConsumer),
     /// A file without a name, and the one that it will be.
@@ -74,6 +78,8 @@ struct Target {
     path: PathBuf,
     /// The permission bits of the file that will be replaced; `None` if there is none.
     replaced_mode: Option<u32>,
+    /// True if a file that has come there meanwhile must stay.
+    is_new: bool,
     /// The owner of the list of what a signal removes: nothing gets its name after one.
     interrupt: Interrupt,
 }
@@ -98,7 +104,7 @@ impl OutputFile {
     /// Opens or makes the file. `new_mode` is the mode of a file that replaces none, before the umask.
     fn create_as(path: &Path, interrupt: &Interrupt, new_mode: u32) -> Result<Self> {
         let (name, file) = if path == Path::new("-") {
-            let file = stdout().map(WrittenFile::Stream);
+            let file = stdout().map(|file| WrittenFile::Stream(Arc::new(file)));
             ("standard output".to_owned(), file)
         } else {
             let file = WrittenFile::open(path, interrupt, new_mode);
@@ -140,6 +146,16 @@ impl OutputFile {
         }
     }
 
+    /// Lets [`OutputFile::finish`] fail if a file is there that was not when this one was opened.
+    pub(crate) fn replacing_nothing_new(mut self) -> Self {
+        if let WrittenFile::Unnamed(_, target) | WrittenFile::Replacing(_, _, target) =
+            &mut self.file
+        {
+            target.is_new = target.replaced_mode.is_none();
+        }
+        self
+    }
+
     /// Returns the name of the result in messages.
     pub fn name(&self) -> &str {
         &self.name
@@ -152,9 +168,9 @@ impl OutputFile {
     /// [`crate::Error::Output`] when the system gives no second handle, or no memory for a buffer.
     pub fn writer(&self) -> Result<OutputWriter> {
         let writer = match &self.file {
-            WrittenFile::Stream(file) | WrittenFile::Unreplaced(file) => {
-                file.try_clone().and_then(OutputWriter::buffered)
-            }
+            WrittenFile::Stream(file) => OutputWriter::buffered(Arc::clone(file)),
+            WrittenFile::Unreplaced(file) => file.try_clone().and_then(OutputWriter::buffered),
+            WrittenFile::Nameless(file) => from_start(file),
             WrittenFile::Consumed(running) => running.opened().and_then(OutputWriter::consumed),
             WrittenFile::Unnamed(file, _) => anew(file.as_file()),
             WrittenFile::Replacing(file, ..) => anew(file.as_file()),
@@ -183,25 +199,37 @@ impl OutputFile {
         let fail = |what| move |error| output_error(name, what, error);
         let target = match file {
             // A file system that a network is between may only now say that there is no room.
-            WrittenFile::Stream(file) => return close(file).map_err(fail("cannot write")),
+            WrittenFile::Stream(file) => {
+                let closed = Arc::into_inner(file).map_or(Ok(()), close);
+                return closed.map_err(fail("cannot write"));
+            }
             WrittenFile::Unreplaced(file) => {
                 return sync_unreplaced(&file).map_err(fail("cannot sync"));
+            }
+            WrittenFile::Nameless(file) => {
+                cut_off(&file).map_err(fail("cannot write"))?;
+                return sync(&file).map_err(fail("cannot sync"));
             }
             WrittenFile::Consumed(running) => return running.finish(fail("cannot write")),
             WrittenFile::Unnamed(file, target) => {
                 target
-                    .complete(file.as_file())
-                    .map_err(fail("cannot sync"))?;
-                let named = file.name(&target.path, &target.interrupt);
+                    .give_mode(file.as_file())
+                    .map_err(fail("cannot set the mode"))?;
+                sync(file.as_file()).map_err(fail("cannot sync"))?;
+                let named = if target.is_new {
+                    file.name_anew(&target.path, &target.interrupt)
+                } else {
+                    file.name(&target.path, &target.interrupt)
+                };
                 named.map_err(fail("cannot move into place"))?;
                 target
             }
             WrittenFile::Replacing(file, _guard, target) => {
                 target
-                    .complete(file.as_file())
-                    .map_err(fail("cannot sync"))?;
-                let rename = || file.persist(&target.path).map_err(|error| error.error);
-                let named = target.interrupt.unless_stopped(rename);
+                    .give_mode(file.as_file())
+                    .map_err(fail("cannot set the mode"))?;
+                sync(file.as_file()).map_err(fail("cannot sync"))?;
+                let named = target.interrupt.unless_stopped(|| target.take(file));
                 named.map_err(fail("cannot move into place"))?;
                 target
             }
@@ -220,9 +248,11 @@ impl WrittenFile {
         if let Some(file) = standard_stream_at(path) {
             return Ok(Self::Unreplaced(file));
         }
-        if is_descriptor(path) {
-            let file = OpenOptions::new().write(true).truncate(true).open(path);
-            return file.map(Self::Unreplaced);
+        if has_lost_its_name(path) {
+            return OpenOptions::new()
+                .write(true)
+                .open(path)
+                .map(Self::Nameless);
         }
         if !is_replaceable(path) {
             return OpenOptions::new()
@@ -235,6 +265,7 @@ impl WrittenFile {
         let target = Target {
             replaced_mode: replaced_mode(&path)?,
             path,
+            is_new: false,
             interrupt: interrupt.clone(),
         };
         match UnnamedFile::create(&target.path, target.replaced_mode.unwrap_or(new_mode)) {
@@ -258,14 +289,43 @@ impl WrittenFile {
 }
 
 impl Target {
-    /// Gives `file` the mode of the one that it replaces, to which opening has applied the umask, and waits until all
-    /// of it is on the disk.
-    fn complete(&self, file: &File) -> io::Result<()> {
-        if let Some(mode) = self.replaced_mode {
-            file.set_permissions(Permissions::from_mode(mode))?;
-        }
-        sync(file)
+    /// Moves `file` to the path.
+    fn take(&self, file: NamedTempFile) -> io::Result<File> {
+        let moved = if self.is_new {
+            file.persist_noclobber(&self.path)
+        } else {
+            file.persist(&self.path)
+        };
+        moved.map_err(|error| error.error)
     }
+
+    /// Gives `file` the mode of the one that it replaces, if it has not got it: making it applied the umask.
+    fn give_mode(&self, file: &File) -> io::Result<()> {
+        let mode = self.replaced_mode.map(Permissions::from_mode);
+        mode.map_or(Ok(()), |mode| give_mode(file, mode))
+    }
+}
+
+/// Gives `file`, a directory as well, a mode. Some file systems that have none allow no change: one that is there
+/// already is left.
+pub(super) fn give_mode(file: &File, mode: Permissions) -> io::Result<()> {
+    let found = file.metadata()?.permissions().mode() & 0o7777;
+    if found == mode.mode() & 0o7777 {
+        return Ok(());
+    }
+    file.set_permissions(mode)
+}
+
+/// Makes a writer over what is in the file, from its start. A run that fails before it writes has changed nothing.
+fn from_start(mut file: &File) -> io::Result<OutputWriter> {
+    file.rewind()?;
+    file.try_clone().and_then(OutputWriter::buffered)
+}
+
+/// Cuts off what is left behind the last byte that a writer of [`from_start`] has written.
+fn cut_off(mut file: &File) -> io::Result<()> {
+    let end = file.stream_position()?;
+    file.set_len(end)
 }
 
 /// Makes a writer from the start of the file. What an attempt before this one has written is cut off.
@@ -290,13 +350,9 @@ fn standard_stream_at(path: &Path) -> Option<File> {
     fd.ok().map(File::from)
 }
 
-/// Returns true if `path` names a regular file by a descriptor of a process, such as `/dev/fd/3`. Who gave the
-/// descriptor reads from it, and the file may have no other name any more: it must not be replaced.
-fn is_descriptor(path: &Path) -> bool {
-    let directory = directory_of(path).canonicalize().unwrap_or_default();
-    let is_of_descriptors = directory == Path::new("/dev/fd")
-        || directory.starts_with("/proc") && directory.ends_with("fd");
-    is_of_descriptors && path.is_file()
+/// Returns true if `path`, such as `/dev/fd/3`, leads to a regular file that was removed: nothing can take its place.
+fn has_lost_its_name(path: &Path) -> bool {
+    path.is_file() && path.canonicalize().is_err()
 }
 
 /// Returns true if standard output or standard error goes to the file at `path` and that has some content: bytes
@@ -353,12 +409,13 @@ fn sync(file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Waits until what was written to a target that was not replaced is on the disk, if it goes to one: a pipe says that
-/// it cannot be synced.
+/// Waits until what was written to a target that was not replaced is on the disk, if it goes to one.
 fn sync_unreplaced(file: &File) -> io::Result<()> {
-    match sync(file) {
-        Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => Ok(()),
-        synced => synced,
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() || kind.is_block_device() {
+        sync(file)
+    } else {
+        Ok(())
     }
 }
 
@@ -398,6 +455,7 @@ mod tests {
         let target = || Target {
             path: path.clone(),
             replaced_mode: replaced_mode(&path).unwrap(),
+            is_new: false,
             interrupt: Interrupt::new(),
         };
         let named = || OutputFile {

@@ -30,6 +30,7 @@ pub use self::file::OutputFile;
 pub(crate) use self::file::is_appended_to;
 pub use self::writer::OutputWriter;
 use crate::error::Error;
+use crate::interrupt::is_interrupted;
 
 /// Takes the lines of a result. Implemented for closures `FnMut(&[u8]) -> io::Result<()>`.
 pub trait Sink: Send {
@@ -214,9 +215,8 @@ impl<W: Write + Send> Sink for WriteSink<W> {
 
 /// Makes the error of a result that cannot be written to `target`: what could not be done, why, and what to do.
 pub(crate) fn output_error(target: &str, what: &'static str, source: io::Error) -> Error {
-    // A command was waited for, and the run was stopped.
-    if matches!(source.get_ref(), Some(cause) if matches!(cause.downcast_ref(), Some(Error::Interrupted)))
-    {
+    // The run was stopped meanwhile.
+    if is_interrupted(&source) {
         return Error::Interrupted;
     }
     let is_of_command = matches!(source.get_ref(), Some(cause) if cause.is::<CommandFailure>());
@@ -229,6 +229,9 @@ pub(crate) fn output_error(target: &str, what: &'static str, source: io::Error) 
             "free some space, or write to another disk"
         }
         io::ErrorKind::NotFound => "create its directory first",
+        io::ErrorKind::AlreadyExists => {
+            "another process has made it meanwhile: choose another name"
+        }
         io::ErrorKind::PermissionDenied => "choose a directory that you may write to",
         _ => "check where the result goes",
     };

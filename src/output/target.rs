@@ -42,7 +42,9 @@ impl WriteBuffer {
 /// The file that pieces are written to.
 #[derive(Debug)]
 pub(super) struct Target {
-    file: File,
+    /// The file. Whoever looks at what closing it brings has it, too: of two descriptors of it, one would be closed
+    /// unseen.
+    file: Arc<File>,
     /// True if the file is written around the page cache. Once false it stays false.
     is_direct: AtomicBool,
     /// The program that reads the file, where that is the input of a command.
@@ -51,7 +53,7 @@ pub(super) struct Target {
 
 impl Target {
     /// Makes a target that is written through the page cache, or is no regular file.
-    pub(super) fn buffered(file: File) -> Self {
+    pub(super) fn buffered(file: Arc<File>) -> Self {
         Self {
             file,
             is_direct: AtomicBool::new(false),
@@ -63,7 +65,7 @@ impl Target {
     pub(super) fn consumed(input: File, program: Arc<Program>) -> Self {
         Self {
             program: Some(program),
-            ..Self::buffered(input)
+            ..Self::buffered(Arc::new(input))
         }
     }
 
@@ -71,7 +73,7 @@ impl Target {
     pub(super) fn direct(file: File) -> Self {
         let is_direct = AtomicBool::new(set_direct(&file, true));
         Self {
-            file,
+            file: Arc::new(file),
             is_direct,
             program: None,
         }
@@ -108,7 +110,7 @@ impl Target {
         match (offset, &self.program) {
             (Some(offset), _) => self.file.write_all_at(bytes, offset),
             (None, Some(program)) => program.write_all(&self.file, bytes),
-            (None, None) => (&self.file).write_all(bytes),
+            (None, None) => (&*self.file).write_all(bytes),
         }
     }
 

@@ -42,14 +42,22 @@ impl UnnamedFile {
         &self.0
     }
 
+    /// Gives it the name `path`, which no file must have.
+    ///
+    /// # Errors
+    /// As [`UnnamedFile::name`]; [`io::ErrorKind::AlreadyExists`].
+    pub(super) fn name_anew(&self, path: &Path, interrupt: &Interrupt) -> io::Result<()> {
+        fail_point!("output-name", Err(crate::sys::failpoint::injected()));
+        interrupt.unless_stopped(|| name_unnamed(&self.0, path))
+    }
+
     /// Gives it the name `path`, replacing a file that has it. Sync the content before. `interrupt` keeps the temporary
     /// name for signals.
     ///
     /// # Errors
     /// What the system reports; [`crate::Error::Interrupted`] after a signal. `path` is then what it was before.
     pub(super) fn name(&self, path: &Path, interrupt: &Interrupt) -> io::Result<()> {
-        fail_point!("output-name", Err(crate::sys::failpoint::injected()));
-        match interrupt.unless_stopped(|| name_unnamed(&self.0, path)) {
+        match self.name_anew(path, interrupt) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             other => return other,
         }

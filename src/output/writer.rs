@@ -71,8 +71,8 @@ impl OutputWriter {
     ///
     /// # Errors
     /// When the system gives no memory for the buffer.
-    pub fn buffered(file: File) -> io::Result<Self> {
-        Self::new(Target::buffered(file), None)
+    pub fn buffered(file: impl Into<Arc<File>>) -> io::Result<Self> {
+        Self::new(Target::buffered(file.into()), None)
     }
 
     /// Makes a writer into the input of a command.

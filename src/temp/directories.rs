@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 use tempfile::TempDir;
 
 use crate::error::{Error, Result};
-use crate::interrupt::{Interrupt, PathGuard};
+use crate::interrupt::{Interrupt, PathGuard, is_interrupted};
 use crate::temp::disk::{may_cache, room_of_each};
 use crate::temp::orphans::{Mark, PREFIX, mark_as_alive, remove_files, remove_orphans, remove_own};
 use crate::temp::page_cache::PageCache;
@@ -287,6 +287,9 @@ impl TempDirectory {
 
 /// Makes the error of a directory in which no private directory can be made.
 pub(crate) fn no_directory(parent: &Path, source: io::Error) -> Error {
+    if is_interrupted(&source) {
+        return Error::Interrupted;
+    }
     Error::Temp {
         path: parent.to_owned(),
         what: "cannot create a temporary directory",

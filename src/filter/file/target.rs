@@ -2,7 +2,8 @@
 //!
 //! *Owns:* the file under its temporary name, and the lock that keeps others from replacing the same
 //! filter meanwhile. *Invariants:* if two processes would replace a filter at the same time, one is refused
-//! before it has read anything; the filter is what it was until [`FilterTarget::finish`].
+//! before it has read anything; if both would make a new one, the second is in the end. The filter is what it was until
+//! [`FilterTarget::finish`].
 //! *Cost:* a descriptor for the lock, one for the file.
 //!
 //! *Source:* flock(2). The lock is on the file that will be replaced, so it ends with it.
@@ -60,7 +61,8 @@ impl FilterTarget {
             } else {
                 lock(path)?
             },
-            file: OutputFile::create_private(path, interrupt)?,
+            // Where there is none to be locked, one that another process has made by the end is not replaced.
+            file: OutputFile::create_private(path, interrupt)?.replacing_nothing_new(),
         })
     }
 

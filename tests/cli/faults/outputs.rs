@@ -157,7 +157,8 @@ fn f2_f4_what_the_system_says_only_when_a_result_is_synced_or_closed_fails_the_r
     let path = sandbox.root().join("r");
     // A file system that a network is between says so late that there is no room.
     for (call, arguments) in [("close", "union a"), ("fsync", "union a -o /dev/stdout")] {
-        let inject = format!("inject={call}:error=EDQUOT");
+        // A file system that tells it once tells it when the first descriptor is closed.
+        let inject = format!("inject={call}:error=EDQUOT:when=1");
         let traced = path.to_str().unwrap();
         let words = [
             "strace",
