@@ -90,6 +90,8 @@ class Filter:
             os.close(file)
             try:
                 shutil.copy(self.path, part)
+                if os.path.exists(target):
+                    shutil.copymode(target, part)
                 os.replace(part, target)
             except BaseException:
                 os.unlink(part)

@@ -144,7 +144,7 @@ impl Requirements<'_> {
             Some(Strategy::Partition | Strategy::Memory) => Ok(asked),
             Some(other) => Err(Error::usage(
                 format!(
-                    "{}: the lines of outputs that {other} would copy cannot be told apart",
+                    "{}: {other} would copy outputs, and their lines are told apart as they come",
                     input.name().display()
                 ),
                 "choose partition",

@@ -124,7 +124,8 @@ impl Access {
         }
     }
 
-    /// Takes the stream, which messages call `name`, for its one reading, which `stop` can end; of several the first.
+    /// Takes the stream, which messages call `name`, for its one reading, which `stop` can end; of commands the output
+    /// with this `number`, from 0.
     ///
     /// # Errors
     /// [`Error::Input`] the second time, and for regular files; where a command cannot be started.

@@ -1,8 +1,9 @@
 //! The commands whose output is an input.
 //!
 //! *Owns:* starting them, one after the other, the headers before their records, and the count of their lines.
-//! *Invariants:* a command is started when its output is to be read, not before; only the first is started early,
-//! where it must say what the fields are called. Every reading runs them anew. *Cost:* one process at a time.
+//! *Invariants:* a command is started when its output is to be read, not before; where a header must say what the
+//! fields are called, the first is started early, and those behind it until one has a header. Every reading runs them
+//! anew. *Cost:* one process at a time, and meanwhile the one with the header.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::input::byte_reader::Streams;
 use crate::input::findings::PartLines;
 use crate::input::front::{Front, FrontRules, front_of_stream};
+use crate::input::keying::Taken;
 use crate::interrupt::Interrupt;
 use crate::selection::MOST_ORDERED_BYTES;
 
@@ -26,8 +28,8 @@ type Output = (File, Arc<dyn Writer>);
 /// The facts that are known of an output.
 #[derive(Debug, Clone, Copy)]
 struct OutputFacts {
-    /// The lines before its records, once these are read.
-    front_lines: u64,
+    /// The header before its records, once that is read.
+    front: Taken,
     /// The lines that the last reading found. They begin with the first of its chunks that was read.
     read: PartLines,
 }
@@ -58,7 +60,7 @@ impl Commands {
     /// Makes the commands of a producer, of which none runs yet. `interrupt` stops them.
     pub(super) fn new(producer: Producer, interrupt: &Interrupt) -> Self {
         let unread = OutputFacts {
-            front_lines: 0,
+            front: Taken::default(),
             read: UNREAD,
         };
         let outputs = vec![unread; producer.names().len()];
@@ -72,14 +74,20 @@ impl Commands {
         }
     }
 
-    /// Notes the lines before the records of an output.
-    fn note_front(&self, number: usize, lines: u64) {
-        self.outputs.lock()[number].front_lines = lines;
+    /// Notes what comes before the records of an output.
+    fn note_front(&self, number: usize, front: &Front) {
+        self.outputs.lock()[number].front = Taken::of(front);
     }
 
-    /// Counts the lines before the records of an output, once these are read.
-    pub(super) fn front_lines(&self, number: usize) -> u64 {
-        self.outputs.lock()[number].front_lines
+    /// Returns what comes before the records of each output, once that is read.
+    pub(super) fn fronts(&self) -> Vec<Taken> {
+        let outputs = self.outputs.lock();
+        outputs.iter().map(|output| output.front).collect()
+    }
+
+    /// Returns what comes before the records of an output, once that is read.
+    pub(super) fn front(&self, number: usize) -> Taken {
+        self.outputs.lock()[number].front
     }
 
     /// Forgets the lines of the last reading.
@@ -118,18 +126,23 @@ impl Commands {
         self.producer.shared_names()
     }
 
-    /// Starts commands until one writes a header, and reads what comes before its records, by `rules`.
+    /// Starts commands until one writes a header, and reads what comes before its records, by `rules`. Returns that,
+    /// and the number of the command.
     ///
     /// # Errors
     /// As [`front_of_stream`]; where a command fails.
-    pub(super) fn read_front(&mut self, rules: FrontRules, opening: Opening<'_>) -> Result<Front> {
+    pub(super) fn read_front(
+        &mut self,
+        rules: FrontRules,
+        opening: Opening<'_>,
+    ) -> Result<(Front, usize)> {
         self.rules = Some(rules);
         let last = self.count() - 1;
         for number in 0..=last {
             let output = self.producer.start(number, &self.interrupt)?;
             let stop = || opening.interrupt.check();
             let front = header(&output, self.name(number), rules, &stop)?;
-            self.note_front(number, front.lines);
+            self.note_front(number, &front);
             if let Some(header) = &front.header {
                 self.header = Some((header.record.clone(), number));
             } else if number < last {
@@ -137,9 +150,9 @@ impl Commands {
                 continue;
             }
             *self.started.lock() = Some((number, output));
-            return Ok(front);
+            return Ok((front, number));
         }
-        Ok(Front::default())
+        Ok((Front::default(), 0))
     }
 
     /// Starts the command with this number, and passes over its header.
@@ -152,7 +165,7 @@ impl Commands {
             return Ok(output);
         };
         let front = header(&output, name, rules, stop)?;
-        self.note_front(number, front.lines);
+        self.note_front(number, &front);
         match (front.header, &self.header) {
             (Some(header), Some((first, of))) if header.record != *first => Err(Error::usage(
                 format!(

@@ -4,7 +4,7 @@
 //! before any record is read; the header of a file is no record of it. *Cost:* reading headers
 //! ([`front`](crate::input::front)) where there are some, and 24 bytes for each file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::decode::request::Opening;
@@ -35,8 +35,8 @@ pub(crate) struct Keying {
     names: Vec<Vec<u8>>,
     /// The number of a file whose header has other names, or in another order.
     other_part: Option<usize>,
-    /// Bytes that were read of a stream as its header, and the lines in them.
-    taken: Taken,
+    /// The header of each stream, which was read before; empty for files.
+    taken: Vec<Taken>,
     /// Returns the kind of data that the header of a stream shows, if that is no plain text.
     foreign_header: Option<Foreign>,
     /// True if a record without a key is left out.
@@ -50,6 +50,17 @@ pub(crate) struct Taken {
     pub(crate) lines: u64,
     /// Comments and blank lines before the header.
     pub(crate) passed_over: u64,
+}
+
+impl Taken {
+    /// Counts what came before the first record.
+    pub(super) fn of(front: &Front) -> Self {
+        Self {
+            bytes: front.bytes,
+            lines: front.lines,
+            passed_over: front.passed_over,
+        }
+    }
 }
 
 impl Keying {
@@ -129,16 +140,16 @@ impl Keying {
         }
     }
 
-    /// Lets `read_front` read the header of a stream that messages call `name`, so that its first record comes next. It
-    /// is followed by further ones with the same header, if it is the first of several `streams`.
+    /// Lets `read_front` read the header of one of so many `streams`, so that its first record comes next; the others
+    /// have the same. `name_of` gives the name of a stream in messages.
     ///
     /// # Errors
     /// As [`Keying::of_parts`], and those of `read_front`.
     pub(super) fn of_streams(
-        (name, streams): (&Path, usize),
+        (streams, name_of): (usize, impl Fn(usize) -> PathBuf),
         number: u32,
         opening: Opening<'_>,
-        read_front: impl FnOnce(FrontRules) -> Result<Front>,
+        read_front: impl FnOnce(FrontRules) -> Result<(Front, usize)>,
     ) -> Result<Option<Self>> {
         let Some(keys) = opening.keys_of(number) else {
             return Ok(None);
@@ -146,19 +157,15 @@ impl Keying {
         let keys = &*keys;
         let mut keying = Self::new(keys);
         if !keys.has_header_of(number) {
-            keying.add_text(keys, number, Front::default(), name)?;
+            keying.add_text(keys, number, Front::default(), &name_of(0))?;
             return Ok(Some(keying.repeated(streams)));
         }
-        let front = read_front(front_rules(keys, number, opening))?;
+        let (front, stream) = read_front(front_rules(keys, number, opening))?;
         // It is read already, and so is a mark before it.
-        keying.taken = Taken {
-            bytes: front.bytes,
-            lines: front.lines,
-            passed_over: front.passed_over,
-        };
+        keying.taken = vec![Taken::of(&front)];
         keying.drops_marks = false;
         keying.foreign_header = front.foreign;
-        keying.add_text(keys, number, Front { bytes: 0, ..front }, name)?;
+        keying.add_text(keys, number, Front { bytes: 0, ..front }, &name_of(stream))?;
         Ok(Some(keying.repeated(streams)))
     }
 
@@ -179,7 +186,7 @@ impl Keying {
             header: None,
             names: Vec::new(),
             other_part: None,
-            taken: Taken::default(),
+            taken: Vec::new(),
             foreign_header: None,
             skips_bad: keys.bad_records == BadRecords::Skip,
         }
@@ -222,9 +229,9 @@ impl Keying {
         Ok(())
     }
 
-    /// Returns what was read of a stream as its header.
-    pub(crate) fn taken(&self) -> Taken {
-        self.taken
+    /// Returns what was read of each stream as its header.
+    pub(super) fn taken(&self) -> &[Taken] {
+        &self.taken
     }
 
     /// Returns the columns of the keys in the file with this number.
@@ -324,10 +331,14 @@ impl Keying {
         self.skips_bad
     }
 
-    /// Returns the same for copies of streams, which have no header.
-    pub(super) fn of_copies(self) -> Self {
+    /// Returns the same for copies of streams, which have no header: that was `taken` of each.
+    fn of_copies(self, taken: Vec<Taken>) -> Self {
         let fronts = vec![0; self.fronts.len()];
-        Self { fronts, ..self }
+        Self {
+            fronts,
+            taken,
+            ..self
+        }
     }
 }
 
@@ -349,10 +360,10 @@ impl RecordRules {
         keying.map(|keying| keying.columns(0))
     }
 
-    /// Returns those of a copy of a stream, which has no header.
-    pub(super) fn of_copies(self) -> Self {
+    /// Returns those of copies of streams, which have no header.
+    pub(super) fn of_copies(self, taken: Vec<Taken>) -> Self {
         Self {
-            keying: self.keying.map(Keying::of_copies),
+            keying: self.keying.map(|keying| keying.of_copies(taken)),
             ..self
         }
     }

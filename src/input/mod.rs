@@ -42,7 +42,7 @@ use crate::error::{Error, Result};
 use crate::input::access::Access;
 use crate::input::byte_reader::{ByteReader, Streams};
 use crate::input::findings::Findings;
-use crate::input::keying::{Keying, RecordRules};
+use crate::input::keying::{Keying, RecordRules, Taken};
 use crate::input::parts::{Part, Parts};
 use crate::lines::LineFormat;
 use crate::memory::budget::MemoryBudget;
@@ -103,9 +103,10 @@ impl Input {
     /// [`Error::Input`] where a copy cannot be read.
     pub(crate) fn spooled(self, paths: Vec<PathBuf>) -> Result<Self> {
         let copies = Parts::copies(paths, self.part_names(), self.decodes())?;
+        let taken = self.all_taken();
         Ok(Self {
             access: self.access.copied_to(copies),
-            records: self.records.of_copies(),
+            records: self.records.of_copies(taken),
             ..self
         })
     }
@@ -174,11 +175,22 @@ impl Input {
         }
     }
 
-    /// Counts the lines of one of its files that were read as its header, before its first chunk: only of streams.
-    pub(crate) fn taken_lines(&self, part: usize) -> u64 {
+    /// Returns what was read of one of its streams as its header, before its first chunk; nothing of a file.
+    pub(crate) fn taken(&self, part: usize) -> Taken {
+        let of_stream = || Some(*self.keying()?.taken().get(part)?);
         match self.access.commands() {
-            Some(commands) => commands.front_lines(part),
-            None => self.keying().map_or(0, |keying| keying.taken().lines),
+            Some(commands) => commands.front(part),
+            None => of_stream().unwrap_or_default(),
+        }
+    }
+
+    /// Returns the same of each of its streams, once all were read.
+    pub(crate) fn all_taken(&self) -> Vec<Taken> {
+        match self.access.commands() {
+            Some(commands) => commands.fronts(),
+            None => self
+                .keying()
+                .map_or(Vec::new(), |keying| keying.taken().to_vec()),
         }
     }
 
@@ -435,7 +447,7 @@ impl Input {
         (0..parts.all().len()).try_for_each(|part| parts.open(part).map(drop))
     }
 
-    /// Takes the stream for its one reading, which `stop` can end.
+    /// Takes the stream for its one reading, which `stop` can end; of commands the output with this `number`, from 0.
     ///
     /// # Errors
     /// [`Error::Input`] the second time, and for a regular file.

@@ -21,7 +21,6 @@ use crate::decode::request::Opening;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::input::access::Access;
-use crate::input::byte_reader::Streams;
 use crate::input::commands::Commands;
 use crate::input::front::front_of_stream;
 use crate::input::keying::Keying;
@@ -172,14 +171,15 @@ impl Input {
         }
         let name = &self.identity.name;
         if let Some(commands) = self.access.commands_mut() {
-            let (first, streams) = (commands.name(0).to_owned(), commands.count());
+            let names = commands.names();
+            let streams = (names.len(), |stream: usize| names[stream].clone());
             let read = |rules| commands.read_front(rules, opening);
-            return Keying::of_streams((&first, streams), number, opening, read);
+            return Keying::of_streams(streams, number, opening, read);
         }
         let stop = || opening.interrupt.check();
         let read = |file: &File| {
-            let read = |rules| front_of_stream(file, name, rules, &stop);
-            Keying::of_streams((name, 1), number, opening, read)
+            let read = |rules| Ok((front_of_stream(file, name, rules, &stop)?, 0));
+            Keying::of_streams((1, |_| name.clone()), number, opening, read)
         };
         Ok(self.access.look_at_stream(read).transpose()?.flatten())
     }

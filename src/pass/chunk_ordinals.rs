@@ -82,7 +82,7 @@ impl ScanState<'_> {
         let before = before + count(&bytes[..front]);
         let unended = u64::from(bytes.last() != Some(&terminator));
         let taken = if chunk.is_first_of_file() {
-            self.input.taken_lines(chunk.part) as u32
+            self.input.taken(chunk.part).lines as u32
         } else {
             0
         };

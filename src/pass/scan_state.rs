@@ -87,13 +87,14 @@ impl ScanCounts {
                 what: bad.describe(keying.columns(part)).0,
             });
         }
-        // The header of a stream was read before.
-        let taken = input.keying().map_or_else(Taken::default, Keying::taken);
+        // The headers of streams were read before.
+        let taken = input.all_taken();
+        let of_headers = |count: fn(&Taken) -> u64| taken.iter().map(count).sum::<u64>();
         input.note_reading(ReadCounts {
             lines: self.lines,
-            bytes: self.bytes + taken.bytes,
+            bytes: self.bytes + of_headers(|taken| taken.bytes),
             bad_records: self.bad_records,
-            passed_over: self.passed_over + taken.passed_over,
+            passed_over: self.passed_over + of_headers(|taken| taken.passed_over),
             without_number: self.without_number,
         });
         Ok(())

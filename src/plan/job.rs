@@ -169,7 +169,8 @@ impl Job {
     /// Returns the bytes that count for each input whose size is not known, such as a pipe; `None` if all are known.
     pub(super) fn assumed_bytes(&self) -> Option<u64> {
         let unknown = self.inputs.iter().position(|shape| shape.bytes.is_none())?;
-        read_extents(self).get(unknown).map(|size| size.bytes)
+        let assumed = read_extents(self).get(unknown).map(|size| size.bytes);
+        assumed.filter(|&bytes| bytes > 0)
     }
 
     /// Puts the job under another limit. More or fewer threads may run under it, and compress larger pieces, so

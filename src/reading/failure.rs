@@ -16,7 +16,7 @@ use crate::decode::compressed::SOURCE_BYTES;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::input::byte_reader::{ByteReader, PieceOpening};
-use crate::input::keying::{Keying, Taken};
+use crate::input::keying::Taken;
 use crate::input::parts::Parts;
 use crate::input::pieces::Piece;
 use crate::reading::location::Location;
@@ -65,7 +65,7 @@ impl LocatedFailure {
                     (*line, *offset) = input.location_of(location, opening);
                 }
                 Error::NotAnAddress { offset, .. } | Error::LineTooLong { offset, .. } => {
-                    *offset = input.taken().bytes + input.offset_of(location, opening);
+                    *offset = input.taken(location.part).bytes + input.offset_of(location, opening);
                 }
                 _ => {}
             }
@@ -75,16 +75,6 @@ impl LocatedFailure {
 }
 
 impl Input {
-    /// Returns true if something was read of a stream before its first chunk.
-    pub(crate) fn has_taken(&self) -> bool {
-        self.taken().bytes > 0
-    }
-
-    /// Returns what was read of a stream before its first chunk.
-    fn taken(&self) -> Taken {
-        self.keying().map_or_else(Taken::default, Keying::taken)
-    }
-
     /// Finds `location` for the user: its line, from 1, or `None` if lines cannot be counted, and its offset. The
     /// header of a stream counts, too.
     pub(crate) fn location_of(
@@ -93,7 +83,7 @@ impl Input {
         opening: &PieceOpening<'_>,
     ) -> (Option<u64>, u64) {
         let offset = self.offset_of(location, opening);
-        let Taken { bytes, lines, .. } = self.taken();
+        let Taken { bytes, lines, .. } = self.taken(location.part);
         let line = self
             .parts()
             .map(|parts| lines_before(parts, location.part, offset, opening));

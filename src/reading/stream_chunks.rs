@@ -143,7 +143,9 @@ impl<'a> StreamChunks<'a> {
             offset: self.offset,
         };
         match self.read_in_turn(front) {
-            Err(error @ Error::LineTooLong { .. }) if start > 0 || self.input.has_taken() => {
+            Err(error @ Error::LineTooLong { .. })
+                if start > 0 || self.input.taken(part).bytes > 0 =>
+            {
                 Err(long_lines.note_at(location, error))
             }
             Ok(mut chunk) => {

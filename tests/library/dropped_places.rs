@@ -288,7 +288,7 @@ fn l12_places_that_make_no_sense_are_refused() {
     let mut sink = Places::default();
     let failed = select(&outputs, selection, &from_here(&options), &mut sink).unwrap_err();
     assert!(
-        failed.to_string().contains("that sieve would copy"),
+        failed.to_string().contains("sieve would copy outputs"),
         "{failed}"
     );
     // Without a record, nothing says which of them has the largest number.

@@ -402,7 +402,20 @@ fn b27_each_output_begins_and_ends_by_itself_whether_it_is_copied_or_not() {
             "{outcome}"
         );
     }
-    // What is wrong is told of the output, and of its line.
+    // What is wrong is told of the output, and of its line, whatever comes before its header.
+    sandbox.write("rows1", "id,n\n1,x\n");
+    sandbox.write("rows2", "# one\n# two\nid,n\n2,x\n3\n");
+    sandbox.write("row", "id,n\n3,y\n");
+    for (strategy, place) in [
+        ("memory", "byte 21"),
+        ("partition", "byte 21"),
+        ("sieve", "line 5"),
+    ] {
+        let arguments = format!(
+            "intersect --csv -k n --comment # --strategy {strategy} --side rows1 rows2 --side row"
+        );
+        run_via(&sandbox, &arguments, "cat").fails(3, &[&format!("rows2: the record at {place} ")]);
+    }
     sandbox.write("objects1", "{\"id\":1}\n{\"id\":2}\n");
     sandbox.write("objects2", "{\"id\":3}\n[]\n");
     sandbox.write("object", "{\"id\":3}\n");

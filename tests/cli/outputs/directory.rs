@@ -265,7 +265,10 @@ fn f12_b27_outputs_that_are_spilled_keep_their_own_lines_and_a_command_that_fail
     let sieve = "--strategy sieve --out-dir ../out/d -q";
     sandbox
         .run(&format!("union --via cat a/1 a/3 {sieve}"))
-        .fails(2, &["a/1: ", "cannot be told apart: choose partition"]);
+        .fails(
+            2,
+            &["a/1: ", "are told apart as they come: choose partition"],
+        );
     sandbox
         .run(&format!("diff --via-of 2=cat a/1 b/1 {sieve}"))
         .succeeds_silently();

@@ -140,8 +140,7 @@ impl<'a> Truth<'a> {
             });
         }
         if let Way::Select(wanted) = setting.way {
-            let named = numbers(case, setting);
-            return self.judge_selected(wanted, &named, case, answer);
+            return self.judge_selected(wanted, case, setting, answer);
         }
         if setting.way == Way::Pairs {
             return self.judge_pairs(&numbers(case, setting), answer);
@@ -253,14 +252,15 @@ impl<'a> Truth<'a> {
         Wrong::err(WrongKind::Counts, what)
     }
 
-    /// The answer must be what the oracle selects, of inputs that are named by these numbers.
+    /// The answer must be what the oracle selects.
     fn judge_selected(
         &self,
         wanted: Wanted,
-        named: &[usize],
         case: &Case,
+        setting: &Setting,
         answer: &Answer,
     ) -> Result<(), Wrong> {
+        let named = numbers(case, setting);
         let lines =
             |&number: &usize| oracle::split(&self.contents[number], case.terminator, case.strip_cr);
         let sides: Vec<Vec<&[u8]>> = named.iter().map(lines).collect();
@@ -311,7 +311,9 @@ impl<'a> Truth<'a> {
         }
         // An approximate answer may lack lines; what it has must come in the order of the exact one.
         let mut rest = expected.iter();
-        if !answer.is_exact && found.iter().all(|line| rest.any(|right| right == line)) {
+        let may_lack = !setting.asks_for_exact() && wanted.may_be_approximate();
+        if may_lack && !answer.is_exact && found.iter().all(|line| rest.any(|right| right == line))
+        {
             return Ok(());
         }
         let pairs = expected.iter().zip(&found);
