@@ -6,9 +6,7 @@
 //! |---|---|---|
 //! | a regular file, or nothing yet | `Unnamed`, without a name | mode, sync, link, sync directory |
 //! | the same, if the file system lacks these | `Replacing`, `.outset-XXXXXX.part` | sync, rename, sync directory |
-//! | `-` | `Stream`, standard output | close |
-//! | a pipe, a device, a file that a stream goes to | `Unreplaced`, the target itself | sync, if it goes to a disk |
-//! | a file that was removed, by a descriptor | `Nameless`, the target itself | sync |
+//! | a stream, a pipe, a device, a file that was removed | [`Unreplaced`], the target itself | close or sync |
 //! | a command | `Consumed`, its standard input | wait until all is read, close it, wait for the status |
 //!
 //! The file is synced before it gets its name: after a crash of the machine, the name leads to the old file
@@ -19,14 +17,11 @@
 //!
 //! *Cost:* a sync of the file and one of its directory.
 
-use std::fs::{File, Metadata, OpenOptions, Permissions};
-use std::io::{self, Seek};
-use std::os::fd::IntoRawFd;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::fs::{File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use rustix::fs::OFlags;
 use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
@@ -34,9 +29,10 @@ use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, PathGuard};
 use crate::output::consumer::{Consumer, RunningConsumer};
 use crate::output::unnamed_file::{UnnamedFile, part_names};
+use crate::output::unreplaced::Unreplaced;
 use crate::output::{CompressorPlan, OutputWriter, output_error};
 use crate::sys::failpoint::fail_point;
-use crate::sys::file_id::{FileId, directory_of, follow_links};
+use crate::sys::file_id::{directory_of, follow_links};
 
 /// A file that appears complete or not at all.
 ///
@@ -56,12 +52,8 @@ pub struct OutputFile {
 /// The file that the bytes go to, and the way it gets its name. Paths have their symbolic links followed.
 #[derive(Debug)]
 enum WrittenFile {
-    /// Standard output.
-    Stream(Arc<File>),
     /// The target itself, which cannot be replaced: written as lines come.
-    Unreplaced(File),
-    /// A file that has lost its name, and is read by whoever has a descriptor of it.
-    Nameless(File),
+    Unreplaced(Unreplaced),
     /// The standard input of a command.
     Consumed(RunningConsumer),
     /// A file without a name, and the one that it will be.
@@ -104,7 +96,7 @@ impl OutputFile {
     /// Opens or makes the file. `new_mode` is the mode of a file that replaces none, before the umask.
     fn create_as(path: &Path, interrupt: &Interrupt, new_mode: u32) -> Result<Self> {
         let (name, file) = if path == Path::new("-") {
-            let file = stdout().map(|file| WrittenFile::Stream(Arc::new(file)));
+            let file = Unreplaced::stdout().map(WrittenFile::Unreplaced);
             ("standard output".to_owned(), file)
         } else {
             let file = WrittenFile::open(path, interrupt, new_mode);
@@ -168,9 +160,7 @@ impl OutputFile {
     /// [`crate::Error::Output`] when the system gives no second handle, or no memory for a buffer.
     pub fn writer(&self) -> Result<OutputWriter> {
         let writer = match &self.file {
-            WrittenFile::Stream(file) => OutputWriter::buffered(Arc::clone(file)),
-            WrittenFile::Unreplaced(file) => file.try_clone().and_then(OutputWriter::buffered),
-            WrittenFile::Nameless(file) => from_start(file),
+            WrittenFile::Unreplaced(file) => file.writer(),
             WrittenFile::Consumed(running) => running.opened().and_then(OutputWriter::consumed),
             WrittenFile::Unnamed(file, _) => anew(file.as_file()),
             WrittenFile::Replacing(file, ..) => anew(file.as_file()),
@@ -198,18 +188,7 @@ impl OutputFile {
         let name = name.as_str();
         let fail = |what| move |error| output_error(name, what, error);
         let target = match file {
-            // A file system that a network is between may only now say that there is no room.
-            WrittenFile::Stream(file) => {
-                let closed = Arc::into_inner(file).map_or(Ok(()), close);
-                return closed.map_err(fail("cannot write"));
-            }
-            WrittenFile::Unreplaced(file) => {
-                return sync_unreplaced(&file).map_err(fail("cannot sync"));
-            }
-            WrittenFile::Nameless(file) => {
-                cut_off(&file).map_err(fail("cannot write"))?;
-                return sync(&file).map_err(fail("cannot sync"));
-            }
+            WrittenFile::Unreplaced(file) => return file.finish().map_err(fail("cannot write")),
             WrittenFile::Consumed(running) => return running.finish(fail("cannot write")),
             WrittenFile::Unnamed(file, target) => {
                 target
@@ -239,26 +218,14 @@ impl OutputFile {
 }
 
 impl WrittenFile {
-    /// Opens the file that a result for `path` is written to, trying in this order: a stream of this process, a target
-    /// that cannot be replaced, a file without a name, a file under a temporary name.
+    /// Opens the file that a result for `path` is written to, trying in this order: a target that cannot be replaced, a
+    /// file without a name, a file under a temporary name.
     fn open(path: &Path, interrupt: &Interrupt, new_mode: u32) -> io::Result<Self> {
         if path.is_dir() {
             return Err(Errno::ISDIR.into());
         }
-        if let Some(file) = standard_stream_at(path) {
-            return Ok(Self::Unreplaced(file));
-        }
-        if has_lost_its_name(path) {
-            return OpenOptions::new()
-                .write(true)
-                .open(path)
-                .map(Self::Nameless);
-        }
-        if !is_replaceable(path) {
-            return OpenOptions::new()
-                .write(true)
-                .open(path)
-                .map(Self::Unreplaced);
+        if let Some(file) = Unreplaced::at(path) {
+            return file.map(Self::Unreplaced);
         }
         // From here on the target of a link is replaced, never the link.
         let path = followed(path)?;
@@ -316,72 +283,10 @@ pub(super) fn give_mode(file: &File, mode: Permissions) -> io::Result<()> {
     file.set_permissions(mode)
 }
 
-/// Makes a writer over what is in the file, from its start. A run that fails before it writes has changed nothing.
-fn from_start(mut file: &File) -> io::Result<OutputWriter> {
-    file.rewind()?;
-    file.try_clone().and_then(OutputWriter::buffered)
-}
-
-/// Cuts off what is left behind the last byte that a writer of [`from_start`] has written.
-fn cut_off(mut file: &File) -> io::Result<()> {
-    let end = file.stream_position()?;
-    file.set_len(end)
-}
-
 /// Makes a writer from the start of the file. What an attempt before this one has written is cut off.
 fn anew(file: &File) -> io::Result<OutputWriter> {
     file.set_len(0)?;
     file.try_clone().and_then(OutputWriter::direct)
-}
-
-/// Returns a handle to standard output or standard error, if that is redirected to the regular file at `path`;
-/// `/dev/stdout` may be such a path. That file must not be replaced: the stream would go on into the old one.
-fn standard_stream_at(path: &Path) -> Option<File> {
-    let wanted = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
-    let wanted = FileId::of(&wanted);
-    let is_it = |id: FileId| id == wanted;
-    let fd = if FileId::of_open(io::stdout()).is_ok_and(is_it) {
-        rustix::io::fcntl_dupfd_cloexec(io::stdout(), 0)
-    } else if FileId::of_open(io::stderr()).is_ok_and(is_it) {
-        rustix::io::fcntl_dupfd_cloexec(io::stderr(), 0)
-    } else {
-        return None;
-    };
-    fd.ok().map(File::from)
-}
-
-/// Returns true if `path`, such as `/dev/fd/3`, leads to a regular file that was removed: nothing can take its place.
-fn has_lost_its_name(path: &Path) -> bool {
-    path.is_file() && path.canonicalize().is_err()
-}
-
-/// Returns true if standard output or standard error goes to the file at `path` and that has some content: bytes
-/// written there would follow it.
-pub(crate) fn is_appended_to(path: &Path) -> bool {
-    standard_stream_at(path).is_some() && std::fs::metadata(path).is_ok_and(|found| found.len() > 0)
-}
-
-/// Returns a handle of its own to standard output. If that is closed, or open only for reading, the error comes now,
-/// before any work is done.
-fn stdout() -> io::Result<File> {
-    let stdout = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 0)?;
-    let flags = rustix::fs::fcntl_getfl(&stdout)?;
-    if flags.intersection(OFlags::RWMODE) == OFlags::RDONLY {
-        return Err(Errno::BADF.into());
-    }
-    Ok(File::from(stdout))
-}
-
-/// Returns true if `path` is a regular file, or nothing yet: something that can be replaced as a whole. Where the
-/// system does not say, opening the file will.
-fn is_replaceable(path: &Path) -> bool {
-    match std::fs::metadata(path) {
-        Ok(metadata) => {
-            let kind = metadata.file_type();
-            !(kind.is_fifo() || kind.is_char_device() || kind.is_block_device() || kind.is_socket())
-        }
-        Err(_) => true,
-    }
 }
 
 /// Follows symbolic links, even if nothing is there yet.
@@ -407,28 +312,6 @@ fn replaced_mode(path: &Path) -> io::Result<Option<u32>> {
 fn sync(file: &File) -> io::Result<()> {
     fail_point!("output-sync", Err(crate::sys::failpoint::injected()));
     file.sync_all()
-}
-
-/// Waits until what was written to a target that was not replaced is on the disk, if it goes to one.
-fn sync_unreplaced(file: &File) -> io::Result<()> {
-    let kind = file.metadata()?.file_type();
-    if kind.is_file() || kind.is_block_device() {
-        sync(file)
-    } else {
-        Ok(())
-    }
-}
-
-/// Closes a file, and tells what the system says to that.
-fn close(file: File) -> io::Result<()> {
-    #[expect(
-        unsafe_code,
-        reason = "the standard library closes files, but does not tell how that went"
-    )]
-    // SAFETY: `file` has given the descriptor away, so nobody else uses or closes it.
-    unsafe {
-        rustix::io::try_close(file.into_raw_fd()).map_err(io::Error::from)
-    }
 }
 
 /// Waits until the name of the file at `path` is on the disk.

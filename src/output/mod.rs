@@ -16,6 +16,7 @@ mod file_names;
 mod target;
 mod threads;
 mod unnamed_file;
+mod unreplaced;
 mod writer;
 
 use std::io::{self, Write};
@@ -27,7 +28,7 @@ use self::consumer::CommandFailure;
 pub use self::consumer::Consumer;
 pub use self::directory::{Compressing, OutputDirectory};
 pub use self::file::OutputFile;
-pub(crate) use self::file::is_appended_to;
+pub(crate) use self::unreplaced::is_appended_to;
 pub use self::writer::OutputWriter;
 use crate::error::Error;
 use crate::interrupt::is_interrupted;
