@@ -154,6 +154,10 @@ fn ask_all<C: Ask, const COUNTS: bool>(cells: &C, keys: &[C::Key], mut each: imp
 
 impl<W: Words> Filter<W> {
     /// Tells whether a line may have been inserted. False is certain.
+    ///
+    /// The line must be in the form of the keys of the filter: what its [`Rules`] say of carriage returns, case and
+    /// blanks was done to the lines of inputs, and is not done here. So it is with a line to be counted, inserted or
+    /// removed by itself.
     pub fn contains(&self, line: &[u8]) -> bool {
         let mut passing = Vec::with_capacity(1);
         let (lines, hashes) = ([line], [self.hash(line)]);
