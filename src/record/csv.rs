@@ -67,8 +67,7 @@ impl Dialect {
     fn needs_quotes(self, text: &[u8]) -> bool {
         let has = |byte| memchr::memchr(byte, text).is_some();
         memchr::memchr3(b'\n', self.delimiter, b'"', text).is_some()
-            || has(b'\r')
-            || has(0)
+            || memchr::memchr2(b'\r', 0, text).is_some()
             || self.escape.is_some_and(has)
     }
 }
