@@ -77,7 +77,7 @@ impl<'a> Engine<'a> {
         answer.check_division(&inputs)?;
         answer.check_row_numbers(&inputs)?;
         answer.check_places(&inputs)?;
-        job.strategy = answer.strategy_for_outputs(&inputs, job.strategy)?;
+        job.strategy = answer.strategy_for_outputs(&inputs, job.strategy);
         let mut spool_phases = Vec::new();
         let is_unknown =
             self.filters.stored.is_none() && inputs.iter().all(|input| !input.is_file());

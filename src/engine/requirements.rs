@@ -122,34 +122,22 @@ impl Requirements<'_> {
         Ok(())
     }
 
-    /// Returns the strategy for outputs of commands whose lines must be numbered, or told apart by their outputs:
-    /// `asked`, or one that copies none of them to a file.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] where another one was asked for.
+    /// Returns the strategy that was `asked` for. Where none was, outputs of commands whose lines must be numbered, or
+    /// told apart by their outputs, get one that copies none of them: their data set may be larger than the disk.
     pub(super) fn strategy_for_outputs(
         &self,
         inputs: &[Input],
         asked: Option<Strategy>,
-    ) -> Result<Option<Strategy>> {
-        let is_told_apart = |input: &&Input| {
+    ) -> Option<Strategy> {
+        let is_told_apart = |input: &Input| {
             (self.selection.tells_places() && input.is_joined())
                 || (self.is_divided && input.commands().is_some() && self.keeps_ordinals(input))
         };
-        let Some(input) = inputs.iter().find(is_told_apart) else {
-            return Ok(asked);
+        let one_pass = || {
+            let is_any = inputs.iter().any(is_told_apart);
+            is_any.then_some(Strategy::Partition)
         };
-        match asked {
-            None => Ok(Some(Strategy::Partition)),
-            Some(Strategy::Partition | Strategy::Memory) => Ok(asked),
-            Some(other) => Err(Error::usage(
-                format!(
-                    "{}: {other} would copy outputs, and their lines are told apart as they come",
-                    input.name().display()
-                ),
-                "choose partition",
-            )),
-        }
+        asked.or_else(one_pass)
     }
 
     /// Returns true if the places of its lines matter to the answer.

@@ -37,7 +37,7 @@ pub(crate) struct Keying {
     other_part: Option<usize>,
     /// The header of each stream, which was read before; empty for files.
     taken: Vec<Taken>,
-    /// Returns the kind of data that the header of a stream shows, if that is no plain text.
+    /// The kind of data that the header of a stream shows, if that is no plain text.
     foreign_header: Option<Foreign>,
     /// True if a record without a key is left out.
     skips_bad: bool,

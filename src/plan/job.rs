@@ -166,7 +166,8 @@ impl Job {
         self.inputs.iter().any(is_guess)
     }
 
-    /// Returns the bytes that count for each input whose size is not known, such as a pipe; `None` if all are known.
+    /// Returns the bytes that count for each input whose size is not known, such as a pipe; `None` if all are known, or
+    /// nothing is.
     pub(super) fn assumed_bytes(&self) -> Option<u64> {
         let unknown = self.inputs.iter().position(|shape| shape.bytes.is_none())?;
         let assumed = read_extents(self).get(unknown).map(|size| size.bytes);
