@@ -9,7 +9,8 @@
 //!                                          ticket: 0 ──▶ 1 ──▶ 2 ──▶ 3
 //! ```
 //!
-//! 1. A worker takes the next chunk and its number from the [`Reading`].
+//! 1. A worker takes the next chunk and its number from the [`Reading`]. For a long line that finds no room in what is
+//!    set apart for it, it waits until `ticket` is its number.
 //! 2. It goes through the lines. What there is to write collects in its own text, as large as a chunk.
 //! 3. When the text is full, or the chunk is done, it waits until `ticket` is its number, and writes.
 //! 4. At the end of the chunk it raises `ticket` by one and wakes the others.
@@ -28,14 +29,14 @@ use std::io::Write;
 use crate::batch::{Batch, Scratch};
 use crate::error::Result;
 use crate::input::Input;
-use crate::memory::buffer::Buffer;
+use crate::memory::buffer::{Buffer, PAGE};
 use crate::output::output_error;
 use crate::pass::scan;
 use crate::pass::scan_state::{ScanState, Worker};
 use crate::plan::Layout;
 use crate::reading::chunk::ChunkRules;
 use crate::reading::failure::LocatedFailure;
-use crate::reading::long_lines::LongLines;
+use crate::reading::long_lines::{ChunkOrder, LongLines};
 use crate::reading::{Reading, ReadingRules};
 use crate::run::{Phase, Run};
 use crate::sys::first_error::FirstFailure;
@@ -282,8 +283,14 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     output.state.lock().ticket = 0;
     let located = LocatedFailure::default();
     let failure = located.first();
-    let long_lines =
-        LongLines::new(room, layout, run.interrupt(), &located).copying_keys(input.copies_keys());
+    let turn_of = |number| output.at_ticket(number, failure).map(drop);
+    let order = ChunkOrder {
+        turn_of: &turn_of,
+        ahead: run.budget.split_off("long lines", ahead_bytes(run))?,
+    };
+    let long_lines = LongLines::new(room, layout, run.interrupt(), &located)
+        .copying_keys(input.copies_keys())
+        .in_order(order);
     let state = ScanState::new(run, phase, input, &located, &long_lines);
     let chunks = ChunkRules {
         format: run.options.line_format(),
@@ -316,6 +323,14 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     } else {
         counts.check_and_note(input)
     }
+}
+
+/// Returns the memory for long lines of chunks whose turn has not come, in bytes: half of what chunks, text and the
+/// other long lines leave, for lines of a few chunks.
+fn ahead_bytes(run: &Run<'_>) -> u64 {
+    let chunks = chunks_bytes(&run.layout);
+    let left = run.budget.available_bytes().saturating_sub(chunks);
+    (left / 2).min(chunks) & !(PAGE - 1)
 }
 
 /// Returns the bytes that an ordered scan takes beyond what the layout has for reading.

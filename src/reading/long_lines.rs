@@ -1,9 +1,13 @@
 //! The memory for lines that do not fit a chunk.
 //!
-//! *Owns:* the share of the budget that long lines have, and who may take from it. *Invariants:*
-//! one reader at a time puts a long line together, so no two of them wait for each other's memory;
-//! it waits for the workers, who wait for nobody. Only a line that does not fit alone is too long.
-//! *Cost:* the share, reserved for the time of a scan.
+//! *Owns:* the share of the budget that long lines have, and who may take from it. *Invariants:* one reader at a time
+//! puts a long line together, so no two of them wait for each other's memory; it waits for the workers, who wait for
+//! nobody. Only a line that does not fit alone is too long. *Cost:* the share, reserved for the time of a scan.
+//!
+//! Workers that write in the order of the chunks do wait for one another. There, one with a long line in its hands
+//! might wait for one that waits for the memory of that line. So a reader takes from the share only when all chunks
+//! before its own are done ([`ChunkOrder`]). Before that it may have a little memory apart, for which nobody waits:
+//! what finds no room there is read in its turn.
 
 use std::path::Path;
 use std::time::Duration;
@@ -41,7 +45,58 @@ pub(crate) struct LongLines<'a> {
     advice: &'a dyn LimitAdvice,
     /// True if lines are records whose keys may have to be copied.
     copies_keys: bool,
+    /// The order of the chunks; `None` where workers wait for nobody.
+    order: Option<ChunkOrder<'a>>,
 }
+
+/// The order of the chunks of a scan whose workers wait for one another.
+#[derive(Clone)]
+pub(crate) struct ChunkOrder<'a> {
+    /// The wait until all chunks before the one with this number are done.
+    pub(crate) turn_of: &'a (dyn Fn(u64) -> Result<()> + Sync),
+    /// The memory for long lines of chunks whose turn has not come.
+    pub(crate) ahead: MemoryBudget,
+}
+
+impl std::fmt::Debug for ChunkOrder<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChunkOrder")
+            .field("ahead", &self.ahead)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Grants the buffers of one long line.
+pub(super) trait Granting {
+    /// Grants a first buffer of `bytes` for the line at `offset` of the file or stream `name`.
+    ///
+    /// # Errors
+    /// Where there is none.
+    fn buffer(&self, name: &Path, offset: u64, bytes: u64) -> Result<Buffer>;
+
+    /// Doubles the buffer, or gives it all that there is where that is less. The bytes in it stay.
+    ///
+    /// # Errors
+    /// Where there is no more.
+    fn lengthen(&self, buffer: &mut Buffer, name: &Path, offset: u64) -> Result<()>;
+
+    /// Grants the memory for a copy of the key of the line at `offset` of `name`, which has `line_bytes` in a buffer of
+    /// `held`. `None` where keys are not copied or short, and where there is no room even when no other line holds
+    /// memory: whether the key must be copied shows only later.
+    ///
+    /// # Errors
+    /// Where it must be asked for in turn; when the scan is to stop.
+    fn key_room(
+        &self,
+        name: &Path,
+        offset: u64,
+        line_bytes: u64,
+        held: u64,
+    ) -> Result<Option<Box<Reservation>>>;
+}
+
+/// Grants what there is at once, to a chunk whose turn has not come.
+pub(super) struct Ahead<'l>(&'l LongLines<'l>, &'l MemoryBudget);
 
 /// Knows how the memory of the process is divided.
 pub(crate) trait LimitAdvice: std::fmt::Debug + Sync {
@@ -66,6 +121,7 @@ impl<'a> LongLines<'a> {
             interrupt,
             advice,
             copies_keys: false,
+            order: None,
         }
     }
 
@@ -77,8 +133,33 @@ impl<'a> LongLines<'a> {
         }
     }
 
+    /// Grants long lines in the order of the chunks.
+    pub(crate) fn in_order(self, order: ChunkOrder<'a>) -> Self {
+        Self {
+            order: Some(order),
+            ..self
+        }
+    }
+
+    /// Returns what grants long lines before their turn; `None` where they have no order.
+    pub(super) fn ahead(&self) -> Option<Ahead<'_>> {
+        self.order.as_ref().map(|order| Ahead(self, &order.ahead))
+    }
+
+    /// Waits until the chunk with this number may have a long line, and [takes the turn](LongLines::take_turn).
+    ///
+    /// # Errors
+    /// When the scan is to stop.
+    pub(super) fn take_turn_of(&self, number: u64) -> Result<MutexGuard<'_, ()>> {
+        if let Some(order) = &self.order {
+            (order.turn_of)(number)?;
+        }
+        Ok(self.take_turn())
+    }
+
     /// Waits until no other reader puts a line together. Taken before the first buffer, dropped with the line
-    /// complete: the buffer then belongs to a worker, which gives it back without waiting for anybody.
+    /// complete: the buffer then belongs to a worker, which gives it back without waiting for anybody but the chunks
+    /// before its own.
     pub(super) fn take_turn(&self) -> MutexGuard<'_, ()> {
         self.turn.lock()
     }
@@ -94,16 +175,6 @@ impl<'a> LongLines<'a> {
         self.failure.note_at(location, error)
     }
 
-    /// Grants a first buffer of `bytes` for the line at `offset` of the file or stream `name`. Call it in turn.
-    ///
-    /// # Errors
-    /// [`Error::LineTooLong`] where the whole budget has not as much.
-    pub(super) fn buffer(&self, name: &Path, offset: u64, bytes: u64) -> Result<Buffer> {
-        self.when_there_is_room(name, offset, 0, || {
-            Buffer::new(&self.budget, LONG_LINE, bytes)
-        })
-    }
-
     /// Grants a buffer of `bytes` for a line that takes all of them with what is stored with it, at `offset` of
     /// `name`. Only one thread may ask for these.
     ///
@@ -114,19 +185,6 @@ impl<'a> LongLines<'a> {
             Err(Error::LineTooLong { .. }) => Err(self.too_long(name, offset, Some(bytes))),
             other => other,
         }
-    }
-
-    /// Doubles the buffer, or gives it all of the budget where that is less. The bytes in it stay.
-    ///
-    /// # Errors
-    /// [`Error::LineTooLong`] where the buffer has the whole budget already.
-    pub(super) fn lengthen(&self, buffer: &mut Buffer, name: &Path, offset: u64) -> Result<()> {
-        let held = buffer.len() as u64;
-        let most = self.budget.limit_bytes() & !(PAGE - 1);
-        if held >= most {
-            return Err(self.too_long(name, offset, None));
-        }
-        self.when_there_is_room(name, offset, held, || buffer.grow((held * 2).min(most)))
     }
 
     /// Repeats `ask` until it is granted, for as long as long lines of others hold memory that workers will give
@@ -159,29 +217,9 @@ impl<'a> LongLines<'a> {
         self.refusal(name, offset, line_bytes, needed)
     }
 
-    /// Grants the memory for a copy of the key of the line at `offset` of `name`, which has `line_bytes` in a buffer of
-    /// `held`. `None` where keys are not copied or short, and where there is no room even when no other line holds
-    /// memory: whether the key must be copied shows only later. Call it in turn: who works on the line then waits for
-    /// nobody.
-    ///
-    /// # Errors
-    /// When the scan is to stop.
-    pub(super) fn key_room(
-        &self,
-        name: &Path,
-        offset: u64,
-        line_bytes: u64,
-        held: u64,
-    ) -> Result<Option<Box<Reservation>>> {
-        if !self.copies_keys || line_bytes <= MOST_BUILT_BYTES as u64 {
-            return Ok(None);
-        }
-        let bytes = Columns::most_copied(line_bytes);
-        let ask = || self.budget.reserve("the copy of a long key", bytes);
-        match self.when_there_is_room(name, offset, held, ask) {
-            Err(Error::LineTooLong { .. }) => Ok(None),
-            granted => granted.map(|granted| Some(Box::new(granted))),
-        }
+    /// Returns true if the key of a line of `line_bytes` may have to be copied, with memory of its own.
+    fn may_copy_key(&self, line_bytes: u64) -> bool {
+        self.copies_keys && line_bytes > MOST_BUILT_BYTES as u64
     }
 
     /// Makes the error for a line of `line_bytes` of the file or stream `name` whose key has no room for a copy.
@@ -207,6 +245,75 @@ impl<'a> LongLines<'a> {
             longest_bytes,
             least_bytes: round_mebibytes(enough),
         }
+    }
+}
+
+/// Grants them in turn: waits for the workers that have long lines.
+///
+/// # Errors
+/// [`Error::LineTooLong`] where the whole budget has not as much.
+impl Granting for LongLines<'_> {
+    fn buffer(&self, name: &Path, offset: u64, bytes: u64) -> Result<Buffer> {
+        self.when_there_is_room(name, offset, 0, || {
+            Buffer::new(&self.budget, LONG_LINE, bytes)
+        })
+    }
+
+    fn lengthen(&self, buffer: &mut Buffer, name: &Path, offset: u64) -> Result<()> {
+        let held = buffer.len() as u64;
+        let most = self.budget.limit_bytes() & !(PAGE - 1);
+        if held >= most {
+            return Err(self.too_long(name, offset, None));
+        }
+        self.when_there_is_room(name, offset, held, || buffer.grow((held * 2).min(most)))
+    }
+
+    fn key_room(
+        &self,
+        name: &Path,
+        offset: u64,
+        line_bytes: u64,
+        held: u64,
+    ) -> Result<Option<Box<Reservation>>> {
+        if !self.may_copy_key(line_bytes) {
+            return Ok(None);
+        }
+        let bytes = Columns::most_copied(line_bytes);
+        let ask = || self.budget.reserve("the copy of a long key", bytes);
+        match self.when_there_is_room(name, offset, held, ask) {
+            Err(Error::LineTooLong { .. }) => Ok(None),
+            granted => granted.map(|granted| Some(Box::new(granted))),
+        }
+    }
+}
+
+/// Waits for nobody.
+///
+/// # Errors
+/// [`Error::Memory`].
+impl Granting for Ahead<'_> {
+    fn buffer(&self, _name: &Path, _offset: u64, bytes: u64) -> Result<Buffer> {
+        Buffer::new(self.1, LONG_LINE, bytes)
+    }
+
+    fn lengthen(&self, buffer: &mut Buffer, _name: &Path, _offset: u64) -> Result<()> {
+        buffer.grow(buffer.len() as u64 * 2)
+    }
+
+    fn key_room(
+        &self,
+        _name: &Path,
+        _offset: u64,
+        line_bytes: u64,
+        _held: u64,
+    ) -> Result<Option<Box<Reservation>>> {
+        if !self.0.may_copy_key(line_bytes) {
+            return Ok(None);
+        }
+        let granted = self
+            .1
+            .reserve(LONG_LINE, Columns::most_copied(line_bytes))?;
+        Ok(Some(Box::new(granted)))
     }
 }
 

@@ -226,7 +226,7 @@ fn readers<'a>(
 mod tests {
     use std::fs;
     use std::io::Write;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
@@ -238,7 +238,7 @@ mod tests {
     use crate::lines::LineFormat;
     use crate::reading::chunk::Pooled;
     use crate::reading::failure::LocatedFailure;
-    use crate::reading::long_lines::{LimitAdvice, LongLines};
+    use crate::reading::long_lines::{ChunkOrder, LimitAdvice, LongLines};
     use crate::temp::quota::Quota;
 
     #[derive(Debug)]
@@ -366,6 +366,77 @@ mod tests {
             // Ranges of 4096 bytes; an empty file has one.
             assert_eq!(numbers.next(), Some(1 + 1 + 4 + 1 + 5 + 1 + 1 + 4 + 1));
         });
+    }
+
+    #[test]
+    fn a_long_line_waits_for_the_chunks_before_its_own_where_these_have_an_order() {
+        // Without memory for those whose turn has not come, and with some for two.
+        assert_eq!(turns_of_long_lines(0), 20);
+        assert!(turns_of_long_lines(64 << 10) < 20);
+    }
+
+    /// Reads twenty long lines on four threads, which wait for one another, in memory for one of them, and with `ahead`
+    /// bytes for others; returns how many had to wait for their turn.
+    fn turns_of_long_lines(ahead: u64) -> u64 {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("long");
+        let line = [&b"x".repeat(9000)[..], b"\n"].concat();
+        fs::write(&path, line.repeat(20)).unwrap();
+        let input = Input::open_all(&[Source::from(&path)], Opening::plain(&Interrupt::new()))
+            .unwrap()
+            .remove(0);
+        let (budget, decoding) = (MemoryBudget::new(1 << 20, 0), MemoryBudget::new(0, 0));
+        let (interrupt, failure) = (Interrupt::new(), LocatedFailure::default());
+        // For a line at a time.
+        let room = MemoryBudget::new(32 << 10, 0);
+        let (done, turns) = (AtomicU64::new(0), AtomicU64::new(0));
+        let turn_of = |number| {
+            while done.load(Ordering::Acquire) != number {
+                std::thread::yield_now();
+            }
+            assert_eq!(room.available_bytes(), room.limit_bytes(), "chunk {number}");
+            turns.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        };
+        let order = ChunkOrder {
+            turn_of: &turn_of,
+            ahead: MemoryBudget::new(ahead, 0),
+        };
+        let long_lines =
+            LongLines::new(room.clone(), &NoAdvice, &interrupt, &failure).in_order(order);
+        let rules = ReadingRules {
+            chunks: ChunkRules {
+                format: LineFormat::default(),
+                chunk_bytes: 4096,
+                long_lines: &long_lines,
+                counts_lines: false,
+            },
+            budget: &budget,
+            decoding: &decoding,
+            space: &TempSpace::new(&[], Quota::new(0), &interrupt),
+            lanes: 1,
+            stop: &|| Ok(()),
+            waiting: None,
+        };
+        let reading = Reading::open(&input, rules).unwrap();
+        let found = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let buffer = || Buffer::new(&budget, "a chunk", reading.buffer_bytes());
+                    while let Some((number, cut)) = reading.next(buffer().unwrap()).unwrap() {
+                        found.fetch_add(u64::from(cut.long_line.is_some()), Ordering::Relaxed);
+                        while done.load(Ordering::Acquire) != number {
+                            std::thread::yield_now();
+                        }
+                        drop(cut);
+                        done.store(number + 1, Ordering::Release);
+                    }
+                });
+            }
+        });
+        assert_eq!(found.into_inner(), 20);
+        turns.load(Ordering::Relaxed)
     }
 
     #[test]

@@ -26,6 +26,7 @@ use crate::input::parts::Parts;
 use crate::lines::LineFormat;
 use crate::memory::buffer::{Buffer, PAGE};
 use crate::reading::chunk::{Chunk, ChunkRules, Cut, Pooled};
+use crate::reading::long_lines::Granting;
 
 /// A file that is open for a reading; shared by several reader threads, with no lock between them.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +35,8 @@ pub(super) struct RangeReader<'a> {
     /// The number of the file.
     pub(super) part: usize,
     pub(super) file: &'a PositionedFile,
+    /// The number of the chunk that it reads.
+    pub(super) number: u64,
     pub(super) rules: ChunkRules<'a>,
 }
 
@@ -109,18 +112,45 @@ impl RangeReader<'_> {
         self.parts.name(self.part)
     }
 
-    /// Reads the one line that starts at `offset`, however far it goes: into a buffer that doubles until the
-    /// line's end is in it. Where the memory does not allow that, the rest of the line is searched for its end,
-    /// so that the error can name the limit that would do.
+    /// Reads the one line that starts at `offset`, however far it goes. Where the memory does not allow that, the rest
+    /// of the line is searched for its end, so that the error can name the limit that would do.
     fn read_long_line(&self, offset: u64) -> Result<Chunk> {
+        let long_lines = self.rules.long_lines;
+        if let Some(ahead) = long_lines.ahead() {
+            match self.put_together(offset, &ahead, |error, _, _| error) {
+                // In its turn there is more.
+                Err(Error::Memory { .. }) => {}
+                line => return line,
+            }
+        }
+        // Held until the line is complete: two threads with half a line each might wait for each other.
+        let _turn = long_lines.take_turn_of(self.number)?;
+        self.put_together(offset, long_lines, |error, mut buffer, from| match error {
+            Error::LineTooLong { .. } => match self.end_of_line(&mut buffer, from) {
+                Ok(end) => long_lines.too_long(self.name(), offset, Some(end - offset)),
+                Err(error) => error,
+            },
+            error => error,
+        })
+    }
+
+    /// Puts the line that starts at `offset` together in a buffer of `granting`, which doubles until the end of the
+    /// line is in it.
+    ///
+    /// # Errors
+    /// Those of reading, and of `granting`. Where a buffer cannot become longer, `explain` makes the error of it, from
+    /// the buffer, and where in the file the line goes on.
+    fn put_together(
+        &self,
+        offset: u64,
+        granting: &impl Granting,
+        explain: impl FnOnce(Error, Buffer, u64) -> Error,
+    ) -> Result<Chunk> {
         let size = self.file.size();
         let base = offset & !(PAGE - 1);
         let first = (offset - base) as usize;
-        let long_lines = self.rules.long_lines;
-        // Held until the line is complete: two threads with half a line each might wait for each other.
-        let _turn = long_lines.take_turn();
         let bytes = 2 * ChunkRules::buffer_bytes(self.rules.chunk_bytes);
-        let mut buffer = long_lines.buffer(self.name(), offset, bytes)?;
+        let mut buffer = granting.buffer(self.name(), offset, bytes)?;
         let mut filled = 0;
         loop {
             let read_end = (base + buffer.len() as u64).min(size);
@@ -135,15 +165,11 @@ impl RangeReader<'_> {
             if let Some(end) = found.or((read_end == size).then_some(filled)) {
                 let (line_bytes, held) = ((end - first) as u64, buffer.len() as u64);
                 let mut chunk = self.chunk(buffer, first, end, offset, false);
-                chunk.key_room = long_lines.key_room(self.name(), offset, line_bytes, held)?;
+                chunk.key_room = granting.key_room(self.name(), offset, line_bytes, held)?;
                 return Ok(chunk);
             }
-            match long_lines.lengthen(&mut buffer, self.name(), offset) {
-                Err(Error::LineTooLong { .. }) => {
-                    let line_bytes = self.end_of_line(&mut buffer, base + filled as u64)? - offset;
-                    return Err(long_lines.too_long(self.name(), offset, Some(line_bytes)));
-                }
-                other => other?,
+            if let Err(error) = granting.lengthen(&mut buffer, self.name(), offset) {
+                return Err(explain(error, buffer, base + filled as u64));
             }
         }
     }

@@ -109,6 +109,7 @@ impl<'a> RangeQueue<'a> {
                 parts: self.parts,
                 part: claim.part,
                 file,
+                number: claim.number,
                 rules: self.rules,
             };
             reader.read(claim.start, buffer)
