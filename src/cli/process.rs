@@ -44,9 +44,8 @@ pub(super) fn give_back_memory() {
 /// and the list of relocations, which was read once. Half of the code, some 3 MiB, is for parsing arguments and for
 /// printing help; what the command needs comes again from the page cache, in pieces of [`PIECE_BYTES`].
 ///
-/// Without the pieces nearly all code comes again: Linux maps whatever lies in one piece of the page cache at once,
-/// since
-/// 6.18, and a program that was copied lies there in pieces of megabytes.
+/// Without the pieces nearly all code comes again: since 6.18, Linux maps whatever lies in one piece of the page cache
+/// at once, and a program that was copied lies there in pieces of megabytes.
 fn give_back_code() {
     if !HAS_PROC {
         return;
