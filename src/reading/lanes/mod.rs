@@ -73,15 +73,16 @@ impl<'a> Lanes<'a> {
         let Some(chunks) = &mut *lane else {
             return Ok(Err(buffer));
         };
-        // Also where reading fails: a thread that reads on before the failure is known must not get the
-        // number, and so the ticket, of the chunk that is missing.
+        // Also where reading fails: nobody may get the number, and so the ticket, of the chunk that is missing.
         let number = self.number.fetch_add(1, Ordering::Relaxed);
-        match chunks.next(buffer)? {
+        let next = chunks.next(buffer);
+        if !matches!(next, Ok(Next::Cut(_))) {
+            // After a failure, too: a thread that read on before it is known would begin in the middle of a line.
+            *lane = None;
+        }
+        match next? {
             Next::Cut(cut) => Ok(Ok((number, cut))),
-            Next::Ended(buffer) => {
-                *lane = None;
-                Ok(Err(buffer))
-            }
+            Next::Ended(buffer) => Ok(Err(buffer)),
         }
     }
 }
