@@ -225,6 +225,8 @@
 //! Each strategy is a list of such steps:
 //!
 //! - `memory`: join in memory; if A is cached, through filters first.
+//! - `memory`, a union into a file that can be read: the answer is the set; write each new line, and read it there when
+//!   its hash comes again.
 //! - `partition`: spill(A) · spill(B) · join; if A is small, spill(A) also fills a filter for B.
 //! - `sieve`, an intersection: filter(A) · spill(B, filtered by A's) · filter(B') · spill(A, filtered by that
 //!   of B') · join.
@@ -239,6 +241,7 @@
 //! | strategy | exact | reads | writes |
 //! |---|---|---|---|
 //! | `memory` | yes | A + B, or 2A + B | nothing |
+//! | `memory`, a union into a file | yes | A + B, and lines that come again | nothing |
 //! | `partition` | yes | A + B + spill | A + B, or A + what passes |
 //! | `sieve`, an intersection | yes | 2A + B + spill | survivors |
 //! | `sieve`, not an intersection | yes | 2A + 2B + spill | lines that come again |
@@ -326,7 +329,7 @@ pub use observer::Observer;
 pub use options::{KeyType, Options};
 pub use output::{
     Codec, Compressing, Compression, CompressorPlan, Consumer, CountSink, OutputDirectory,
-    OutputFile, OutputWriter, Sink, WriteSink,
+    OutputFile, OutputWriter, Rereadable, Sink, WriteSink,
 };
 pub use overlaps::{Combination, Overlaps, Pairs, overlaps, pairs};
 pub use plan::Strategy;

@@ -41,6 +41,10 @@ pub enum KeyType {
 /// };
 /// assert_eq!(options.max_fpr, None);
 /// ```
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting of its own"
+)]
 #[derive(Clone)]
 pub struct Options {
     /// Limit on the resident memory of the whole process, in bytes; at least 16 MiB. `None`: half of the
@@ -80,6 +84,9 @@ pub struct Options {
     /// The compressed outputs that the caller writes beside the run, as [`OutputFile`](crate::OutputFile) does: the
     /// plan leaves them memory. Plan each with [`CompressorPlan::new`](crate::CompressorPlan::new).
     pub compressions: Vec<Compression>,
+    /// True if [`plan_for`](crate::plan_for) is to take the result for one that can be read where it is written, as a
+    /// file can that is not compressed. A run asks its sink ([`Sink::rereadable`](crate::Sink::rereadable)).
+    pub rereadable_result: bool,
     /// Number of worker threads. `None`: the number of cores available to the process.
     pub threads: Option<usize>,
     /// True if inputs that are compressed (gzip, bzip2, xz, zstd, lz4: recognised by their first bytes) are decoded. If
@@ -137,6 +144,7 @@ impl Default for Options {
             max_temp_bytes: None,
             ignore_free_space: false,
             compressions: Vec::new(),
+            rereadable_result: false,
             threads: None,
             decompress: true,
             format: LineFormat::default(),

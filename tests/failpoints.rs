@@ -49,6 +49,8 @@ const ORDERED: Way = (
     Strategy::Partition,
 );
 const SORTED: Way = (Selection::union().ordered(Order::Sorted), Strategy::Memory);
+/// A union that reads its lines in its own file.
+const FILED: Way = (Selection::union().ordered(Order::Input), Strategy::Memory);
 
 /// Two inputs with known lines, a directory for spill, and one for the result.
 struct Sandbox {
@@ -104,8 +106,15 @@ impl Sandbox {
 
     fn run(&self, (selection, strategy): Way) -> Result<Stats> {
         fs::write(self.path("out/result"), BEFORE).unwrap();
+        // Of the end of a file, memory keeps a sixteenth of what there is.
+        let memory = if (selection, strategy) == FILED {
+            24
+        } else {
+            200
+        };
         let options = Options {
-            memory_bytes: Some(200 << 20),
+            memory_bytes: Some(memory << 20),
+            resident_bytes: (memory < 200).then_some(5 << 20),
             strategy: Some(strategy),
             buckets: (strategy != Strategy::Memory).then_some(self.buckets),
             threads: Some(2),
@@ -113,9 +122,15 @@ impl Sandbox {
             always_spill: true,
             ..Options::default()
         };
-        let sources = [Source::from(self.path("a")), Source::from(self.path("b"))];
+        let mut sources = vec![Source::from(self.path("a")), Source::from(self.path("b"))];
+        if (selection, strategy) == FILED {
+            // Lines that were written long before.
+            let first: String = (0..100).map(line).collect();
+            fs::write(self.path("first"), first).unwrap();
+            sources.push(Source::from(self.path("first")));
+        }
         let file = OutputFile::create(&self.path("out/result"), &Interrupt::new())?;
-        let mut sink = WriteSink::new(file.writer()?, b'\n', "result");
+        let mut sink = WriteSink::new(file.writer()?, b'\n', "result").reread();
         let stats = select(&sources, selection, &options, &mut sink)?;
         let flushed = sink.into_inner().flush();
         if let Err(source) = flushed {
@@ -419,7 +434,7 @@ fn e8_a_write_to_the_spill_that_is_lost_is_always_noticed() {
 
 #[test]
 fn f2_f4_f5_a_result_that_cannot_be_written_synced_or_named_leaves_what_was_there() {
-    for way in [BY_PARTITION, UNION, LONE, SORTED] {
+    for way in [BY_PARTITION, UNION, LONE, SORTED, FILED] {
         for point in ["output-write", "output-sync", "output-name"] {
             let failed = sweep(way, point, "return", End::Failed(ErrorKind::Output));
             assert!(failed >= 2, "{way:?}, {point}: {failed} failures");
@@ -428,8 +443,27 @@ fn f2_f4_f5_a_result_that_cannot_be_written_synced_or_named_leaves_what_was_ther
 }
 
 #[test]
+fn f5_a_result_that_cannot_be_read_while_it_is_written_leaves_what_was_there() {
+    let failed = sweep(
+        FILED,
+        "answer-read",
+        "return",
+        End::Failed(ErrorKind::Output),
+    );
+    assert!(failed >= 4, "{failed} failures");
+}
+
+#[test]
 fn c5_d5_memory_or_a_thread_that_is_refused_at_any_request_fails_the_run() {
-    for way in [BY_MEMORY, BY_PARTITION, BY_SIEVE, UNION, LONE, ORDERED] {
+    for way in [
+        BY_MEMORY,
+        BY_PARTITION,
+        BY_SIEVE,
+        UNION,
+        LONE,
+        ORDERED,
+        FILED,
+    ] {
         // Where a set was estimated to fit and does not, another plan may still do.
         let failed = sweep(way, "buffer", "return", End::Failed(ErrorKind::Memory));
         assert!(failed >= 4, "{way:?}: {failed} failures");

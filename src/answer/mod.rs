@@ -25,7 +25,8 @@
 //! - A sink is called by one thread at a time, once for each line of the result. The thread may be another one each
 //!   time.
 //! - After its first error a sink is not called again.
-//! - Where an order is asked for, the sink gets no line before the strategy is done.
+//! - Where an order is asked for, the sink gets no line before the strategy is done; unless the strategy writes in the
+//!   order of the input.
 //!
 //! *Cost:* one lock per 64 KiB of result and thread. A slow sink stops the workers: they wait for the lock, so
 //! no more than an outbox per worker is ever stored. The engine pushes (rather than being iterated)
@@ -53,6 +54,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -68,7 +70,7 @@ pub(crate) use self::rules::{KEPT_LINES, SorterRules};
 pub(crate) use self::sorter::Sorter;
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
-use crate::output::{Sink, output_error};
+use crate::output::{Rereadable, Sink, output_error};
 use crate::record::BYTE_ORDER_MARK;
 use crate::stats::{FileStats, GroupStats, OutputStats};
 use crate::sys::sync::Mutex;
@@ -164,7 +166,7 @@ impl<'s> Collector<'s> {
     }
 
     /// Returns what the sink has accepted so far. Lines in outboxes are not counted. The engine asks it whether a run
-    /// may be started over: only before the first line.
+    /// may be started over: only before the first line, if the sink cannot be emptied.
     pub(crate) fn written(&self) -> OutputStats {
         self.shared.lock().written
     }
@@ -277,6 +279,50 @@ impl<'s> Collector<'s> {
         shared.pass_on(1, line.len() + 1, |sink| sink.line(line))
     }
 
+    /// Returns true if the answer can be read where the sink writes it, and emptied.
+    pub(crate) fn can_be_reread(&self) -> bool {
+        !self.is_divided && self.shared.lock().sink.rereadable().is_some()
+    }
+
+    /// Returns the file of an answer that can be read while it is written.
+    ///
+    /// # Errors
+    /// Those of the sink, and where it cannot.
+    pub(crate) fn file(&self) -> Result<Arc<File>> {
+        let file = self.shared.lock().reread(|written| written.file())?;
+        file.ok_or_else(|| self.reread_error(io::ErrorKind::Unsupported.into()))
+    }
+
+    /// Lets everything that was passed on be read in the file of the answer, and returns the number of bytes there.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub(crate) fn settle(&self) -> Result<u64> {
+        let mut shared = self.shared.lock();
+        shared.reread(|written| written.settle())?;
+        Ok(shared.written.header_bytes + shared.written.bytes)
+    }
+
+    /// Empties the file of the answer. The next attempt begins with the header.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub(crate) fn start_over(&self) -> Result<()> {
+        let mut shared = self.shared.lock();
+        shared.reread(|written| written.empty())?;
+        shared.written = OutputStats::default();
+        Ok(())
+    }
+
+    /// Makes the error of an answer that cannot be read again.
+    pub(crate) fn reread_error(&self, error: io::Error) -> Error {
+        output_error(
+            &self.shared.lock().sink.target(),
+            "cannot read again",
+            error,
+        )
+    }
+
     /// Returns the byte after each line of a block.
     pub(crate) fn terminator(&self) -> u8 {
         self.terminator
@@ -327,6 +373,24 @@ impl<'s> Collector<'s> {
 }
 
 impl CollectorState<'_> {
+    /// Lets `act` go to the file of the answer, with the lock held; `None` if there is none that can be read.
+    ///
+    /// # Errors
+    /// As [`CollectorState::pass_on`].
+    fn reread<T>(
+        &mut self,
+        act: impl FnOnce(&mut dyn Rereadable) -> io::Result<T>,
+    ) -> Result<Option<T>> {
+        if self.has_failed {
+            return Err(Error::Interrupted);
+        }
+        let acted = self.sink.rereadable().map(act).transpose();
+        acted.map_err(|error| {
+            self.has_failed = true;
+            output_error(&self.sink.target(), "cannot write", error)
+        })
+    }
+
     /// Lets `pass` hand lines to the sink, with the lock held. `lines` and `bytes` say how much of that belongs to the
     /// answer, terminators included.
     ///

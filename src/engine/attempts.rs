@@ -26,6 +26,7 @@ use crate::run::survey::{survey, survey_to_compare, tell_findings};
 use crate::selection::{Order, Rule, Selection, first_ordinal};
 use crate::stats::{InputStats, Stats};
 use crate::strategy::{self, StoredFilters};
+use crate::sys::machine;
 use crate::temp::space::TempSpace;
 
 /// The state that all attempts of a run have in common.
@@ -40,7 +41,8 @@ pub(super) struct Engine<'a> {
     pub(super) filters: StoredFilters<'a>,
     /// Copies of pipes and bucket files; outlives every attempt.
     pub(super) space: &'a TempSpace,
-    /// The way to the caller's sink, which counts what was passed on: once a line was, there is no second attempt.
+    /// The way to the caller's sink, which counts what was passed on: once a line was, there is a second attempt only
+    /// where the first has written to a file that can be emptied.
     pub(super) out: &'a Collector<'a>,
 }
 
@@ -59,10 +61,12 @@ impl<'a> Engine<'a> {
         } else {
             0
         };
+        let rereadable_bytes = rereadable_bytes(self.out.can_be_reread(), self.selection, &inputs);
         let try_set = |job: Job| Job {
             base_bytes: job.base_bytes + for_files,
             set_estimate: SetEstimate::Try,
             selection: self.selection,
+            rereadable_bytes,
             ..with_stored(job, self.filters.stored)
         };
         let mut job = try_set(self.survey(&inputs)?);
@@ -73,7 +77,7 @@ impl<'a> Engine<'a> {
             options: self.options,
             is_divided: self.out.is_divided(),
         };
-        let mut header = answer.header(&inputs)?;
+        let header = answer.header(&inputs)?;
         answer.check_division(&inputs)?;
         answer.check_row_numbers(&inputs)?;
         answer.check_places(&inputs)?;
@@ -99,6 +103,7 @@ impl<'a> Engine<'a> {
                 ..try_set(self.survey(&inputs)?)
             };
         }
+        let mut has_header = false;
         loop {
             let plan = plan_of(&job, self.options)?;
             check_space(&plan, &job, self.options)?;
@@ -111,11 +116,12 @@ impl<'a> Engine<'a> {
                     .iter()
                     .for_each(|notice| observer.noticed(notice));
             }
-            // Once, however many attempts there are, and not where the run is refused.
-            if let Some(header) = header.take() {
+            // Once, unless the answer is begun again, and not where the run is refused.
+            if let Some(header) = header.as_ref().filter(|_| !has_header) {
+                has_header = true;
                 let label = self.selection.label.header(self.selection.label_form);
                 let tells_places = self.selection.tells_places();
-                self.out.header(&label, &header, tells_places)?;
+                self.out.header(&label, header, tells_places)?;
             }
             let mut run = Run::new(self.options, plan.layout, self.hasher, self.space);
             // Copies were made before this attempt, but belong into the report.
@@ -124,6 +130,10 @@ impl<'a> Engine<'a> {
                 Ok(()) => return Ok(self.report(&run, &plan, inputs, start)),
                 Err(error) => {
                     job = self.second_plan(&plan, &inputs, job, error)?;
+                    if self.out.written().lines > 0 {
+                        self.out.start_over()?;
+                        has_header = false;
+                    }
                     // The attempt has ended its threads: no one reads these files any more.
                     self.space.remove_buckets();
                     let phases = std::mem::take(&mut run.record().phases);
@@ -162,16 +172,16 @@ impl<'a> Engine<'a> {
                 _ => numbers.next_back(),
             };
             input.set_first_ordinal(first.map(first_ordinal), rule.ordinal_mask());
+            // Also where an attempt before this one has chosen otherwise.
             let mut numbers = input.sides().iter();
-            if numbers.any(|&number| rule.keeps_records_of(number)) {
-                input.keep_records()?;
-            }
-            if self.selection.records && plan.reads_again() && first.is_some() {
-                input.write_records()?;
-            }
+            let are_kept = numbers.any(|&number| rule.keeps_records_of(number));
+            input.keep_records(are_kept)?;
+            let are_written = self.selection.records && plan.reads_again() && first.is_some();
+            input.write_records(are_written)?;
         }
         let holding = match self.selection.order {
             Order::Any => Holding::Nothing,
+            _ if plan.writes_in_order() => Holding::Nothing,
             Order::Input if plan.reads_again() => {
                 let goes_on = self.options.line_format().quoted.is_some();
                 let lines = KeptLines::new(inputs, goes_on, plan.layout.order_bytes)?;
@@ -214,15 +224,25 @@ impl<'a> Engine<'a> {
 
     /// Makes the job of the next attempt, with what the failed one of `plan` has found out.
     ///
-    /// An attempt can be repeated while no line of the result was passed on, and if every input can be read
-    /// again: files and copies of pipes can, a pipe that was begun cannot.
+    /// An attempt can be repeated while no line of the result was passed on, or after a plan whose result can be
+    /// emptied; and if every input can be read again: files and copies of pipes can, a pipe that was begun cannot.
     ///
     /// # Errors
     /// `error` itself, where nothing can be repeated or a second plan would change nothing. For a set that the
     /// caller asked for, an error that advises a limit.
     fn second_plan(&self, plan: &Plan, inputs: &[Input], job: Job, error: Error) -> Result<Job> {
-        let can_start_over = self.out.written().lines == 0 && inputs.iter().all(Input::can_be_read);
+        let can_start_over = (self.out.written().lines == 0 || plan.writes_in_order())
+            && inputs.iter().all(Input::can_be_read);
         match error {
+            // The answer has more lines than the samples showed: plan without keeping their places in memory.
+            Error::Memory { .. }
+                if plan.writes_in_order() && can_start_over && job.strategy.is_none() =>
+            {
+                Ok(Job {
+                    rereadable_bytes: 0,
+                    ..job
+                })
+            }
             // There are more lines than the samples showed, or many small files: plan with an answer that is sorted.
             Error::Memory { consumer, .. } if consumer == KEPT_LINES && can_start_over => Ok(Job {
                 can_read_again: false,
@@ -333,6 +353,20 @@ fn spool_pipes(
         }
     }
     Ok(())
+}
+
+/// Returns the most bytes of an answer that is read where it is written, if it can be: half of what memory the process
+/// could use, so that other programs keep as much of the page cache. Where records are written, the keys of all inputs
+/// must be in the same columns: then one that was written is read as any other.
+pub(super) fn rereadable_bytes(can_be_reread: bool, selection: Selection, inputs: &[Input]) -> u64 {
+    let mut columns = inputs.iter().map(|input| input.keying()?.same_columns());
+    let first = columns.next().flatten();
+    let have_same = first.is_some() && columns.all(|other| other == first);
+    if can_be_reread && (have_same || !selection.records) {
+        machine::default_memory_bytes()
+    } else {
+        0
+    }
 }
 
 /// Returns true if a strategy (`None`: any) must know how large at least one input is. `partition` reads each input

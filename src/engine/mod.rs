@@ -28,8 +28,8 @@
 //!
 //! *Invariants.*
 //! - Every input is opened and checked before anything is written anywhere.
-//! - A plan that turns out not to fit is replaced only while nothing of the result was passed on
-//!   and everything that was read can be read again.
+//! - A plan that turns out not to fit is replaced only while nothing of the result was passed on, or where that can be
+//!   taken back, and everything that was read can be read again.
 //! - Attempts come to an end: each further plan rules out for good a set or an answer that is read once more, counts no
 //!   repeats, or has more room for lines.
 //!
@@ -41,7 +41,7 @@ mod requirements;
 
 use std::time::Instant;
 
-use self::attempts::Engine;
+use self::attempts::{Engine, rereadable_bytes};
 pub(crate) use self::opening::temp_space;
 use self::opening::{open, open_stored, open_target, with_stored};
 use self::requirements::Requirements;
@@ -210,6 +210,7 @@ pub fn plan_for(inputs: &[Source], selection: Selection, options: &Options) -> R
     let job = Job {
         set_estimate: SetEstimate::Try,
         selection,
+        rereadable_bytes: rereadable_bytes(options.rereadable_result, selection, &opened),
         ..survey_to_compare(&opened, options)?
     };
     plan_within_cap(&with_stored(job, stored.as_ref()), options)
@@ -243,6 +244,7 @@ pub fn plan_with_estimate(
     let inputs = open_for_plan(inputs, selection, options)?;
     let mut job = Job {
         selection,
+        rereadable_bytes: rereadable_bytes(options.rereadable_result, selection, &inputs),
         ..survey_to_compare(&inputs, options)?
     };
     let found = estimate_opened(&inputs, &job, options)?;

@@ -239,6 +239,13 @@ impl Keying {
         &self.columns[part]
     }
 
+    /// Returns the columns of the keys, if they are the same in all files.
+    pub(crate) fn same_columns(&self) -> Option<&Columns> {
+        let first = &**self.columns.first()?;
+        let are_same = self.columns.iter().all(|other| **other == *first);
+        are_same.then_some(first)
+    }
+
     /// Counts the bytes of the file with this number before its first record.
     pub(crate) fn front(&self, part: usize) -> u64 {
         self.fronts[part]

@@ -230,28 +230,29 @@ impl Input {
         self.identity.first_ordinal
     }
 
-    /// Lets passes keep its records whole, where its lines are records.
+    /// Lets passes keep its records whole, where its lines are records, or their keys alone.
     ///
     /// # Errors
     /// [`Error::Usage`] where its files do not have their keys in the same columns.
-    pub(crate) fn keep_records(&mut self) -> Result<()> {
-        self.check_layouts()?;
-        self.records.are_kept = true;
-        Ok(())
+    pub(crate) fn keep_records(&mut self, are_kept: bool) -> Result<()> {
+        self.records.are_kept = are_kept;
+        self.check_layouts_if(are_kept)
     }
 
-    /// Lets a last pass write its records whole, where its lines are records, whatever other passes keep.
+    /// Lets a last pass write its records whole, where its lines are records, whatever other passes keep; or not.
     ///
     /// # Errors
     /// As [`Input::keep_records`].
-    pub(crate) fn write_records(&mut self) -> Result<()> {
-        self.check_layouts()?;
-        self.records.are_written = true;
-        Ok(())
+    pub(crate) fn write_records(&mut self, are_written: bool) -> Result<()> {
+        self.records.are_written = are_written;
+        self.check_layouts_if(are_written)
     }
 
-    /// Checks that its files have their keys in the same columns.
-    fn check_layouts(&self) -> Result<()> {
+    /// Checks that its files have their keys in the same columns, if that matters.
+    fn check_layouts_if(&self, matters: bool) -> Result<()> {
+        if !matters {
+            return Ok(());
+        }
         let (name, parts) = (&self.identity.name, self.access.parts());
         let name_of = |part| parts.map_or(name.as_path(), |parts| parts.name(part));
         self.keying()

@@ -13,6 +13,7 @@ mod consumer;
 mod directory;
 mod file;
 mod file_names;
+mod rereadable;
 mod target;
 mod threads;
 mod unnamed_file;
@@ -28,6 +29,7 @@ use self::consumer::CommandFailure;
 pub use self::consumer::Consumer;
 pub use self::directory::{Compressing, OutputDirectory};
 pub use self::file::OutputFile;
+pub use self::rereadable::Rereadable;
 pub(crate) use self::unreplaced::is_appended_to;
 pub use self::writer::OutputWriter;
 use crate::error::Error;
@@ -52,8 +54,9 @@ pub trait Sink: Send {
         self.line(&[label, line].concat())
     }
 
-    /// Takes the header of the result, without its terminator: before all lines, and also where there are none.
-    /// Called once, and only where the inputs have headers ([`Keys::has_header`](crate::Keys)).
+    /// Takes the header of the result, without its terminator: before all lines, and also where there are none. Called
+    /// once (again after [`Rereadable::empty`]), and only where the inputs have headers
+    /// ([`Keys::has_header`](crate::Keys)).
     ///
     /// # Errors
     /// As [`Sink::line`].
@@ -130,6 +133,13 @@ pub trait Sink: Send {
         b'\n'
     }
 
+    /// Returns the file that the result goes to, if a run may read there what it has written, and empty it: then a
+    /// union of long lines need not hold them in memory, or spill them. The header, if there is one, and the lines must
+    /// stand there as they come, each with the terminator after it, from the start of the file on, and nothing else.
+    fn rereadable(&mut self) -> Option<&mut dyn Rereadable> {
+        None
+    }
+
     /// Returns the name of the sink in messages about its errors.
     fn target(&self) -> String {
         "the result".into()
@@ -168,6 +178,19 @@ pub struct WriteSink<W: Write + Send> {
     terminator: u8,
     /// The name of the writer in messages.
     target: String,
+    /// The way to the file behind the writer, where a run may read it.
+    rereadable: fn(&mut W) -> Option<&mut dyn Rereadable>,
+}
+
+impl WriteSink<OutputWriter> {
+    /// Lets a run read in the file what it has written, if it is a regular file and nothing is compressed.
+    #[must_use]
+    pub fn reread(self) -> Self {
+        Self {
+            rereadable: OutputWriter::rereadable,
+            ..self
+        }
+    }
 }
 
 impl<W: Write + Send> WriteSink<W> {
@@ -177,6 +200,7 @@ impl<W: Write + Send> WriteSink<W> {
             writer,
             terminator,
             target: target.into(),
+            rereadable: |_| None,
         }
     }
 
@@ -207,6 +231,10 @@ impl<W: Write + Send> Sink for WriteSink<W> {
 
     fn terminator(&self) -> u8 {
         self.terminator
+    }
+
+    fn rereadable(&mut self) -> Option<&mut dyn Rereadable> {
+        (self.rereadable)(&mut self.writer)
     }
 
     fn target(&self) -> String {

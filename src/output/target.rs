@@ -15,6 +15,7 @@ use memmap2::MmapMut;
 
 use crate::memory::buffer::PAGE;
 use crate::output::consumer::Program;
+use crate::sys::calls::begin_writing;
 use crate::sys::direct_io::{is_refusal, set_direct};
 use crate::sys::failpoint::fail_point;
 
@@ -45,7 +46,7 @@ pub(super) struct Target {
     /// The file. Whoever looks at what closing it brings has it, too: of two descriptors of it, one would be closed
     /// unseen.
     file: Arc<File>,
-    /// True if the file is written around the page cache. Once false it stays false.
+    /// True if the file is written around the page cache. Once false it stays false, until the file is emptied.
     is_direct: AtomicBool,
     /// The program that reads the file, where that is the input of a command.
     program: Option<Arc<Program>>,
@@ -112,6 +113,26 @@ impl Target {
             (None, Some(program)) => program.write_all(&self.file, bytes),
             (None, None) => (&*self.file).write_all(bytes),
         }
+    }
+
+    /// Returns the file, once all further writes go through the page cache.
+    pub(super) fn through_cache(&self) -> Arc<File> {
+        self.stop_direct();
+        Arc::clone(&self.file)
+    }
+
+    /// Empties the file, which is written around the page cache again, if the file system allows that. No thread may be
+    /// writing.
+    pub(super) fn empty(&self) -> io::Result<()> {
+        self.file.set_len(0)?;
+        let is_direct = set_direct(&self.file, true);
+        self.is_direct.store(is_direct, Ordering::Release);
+        Ok(())
+    }
+
+    /// Has the system begin to write to the disk what went through the page cache.
+    pub(super) fn begin_writing(&self) {
+        begin_writing(&self.file);
     }
 
     /// Makes all further writes go through the page cache. Several threads may call it at the same time.

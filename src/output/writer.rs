@@ -37,6 +37,7 @@ use std::sync::Arc;
 
 use crate::output::compressed::{Compressor, CompressorPlan};
 use crate::output::consumer::Program;
+use crate::output::rereadable::Rereadable;
 use crate::output::target::{BYTES, Target, WriteBuffer};
 use crate::output::threads::{MOST_THREADS, WritingThreads, failed_before};
 
@@ -107,6 +108,12 @@ impl OutputWriter {
             compressor: Some(Compressor::new(plan)),
             ..self
         }
+    }
+
+    /// Returns it as a file that a run may read while it writes, if it is a regular file that takes bytes as they come.
+    pub(super) fn rereadable(&mut self) -> Option<&mut dyn Rereadable> {
+        let is_plain = self.offset.is_some() && self.compressor.is_none();
+        is_plain.then_some(self)
     }
 
     /// Hands the full buffer to the threads, starting one if all are busy, and goes on with another buffer. Waits
@@ -188,6 +195,27 @@ impl Write for OutputWriter {
         self.target.write(&mut self.filling, self.offset)?;
         self.go_on(bytes);
         self.drain = Drain::Idle;
+        Ok(())
+    }
+}
+
+impl Rereadable for OutputWriter {
+    fn file(&mut self) -> io::Result<Arc<File>> {
+        self.flush()?;
+        Ok(self.target.through_cache())
+    }
+
+    fn settle(&mut self) -> io::Result<()> {
+        self.flush()?;
+        // Or all of it would be written in the end, when the run waits for it.
+        self.target.begin_writing();
+        Ok(())
+    }
+
+    fn empty(&mut self) -> io::Result<()> {
+        self.flush()?;
+        self.target.empty()?;
+        self.offset = Some(0);
         Ok(())
     }
 }

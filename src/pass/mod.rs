@@ -27,3 +27,4 @@ pub(crate) mod spill;
 pub(crate) mod spool;
 pub(crate) mod survivor_sample;
 mod writing;
+pub(crate) mod written_set;

@@ -21,8 +21,8 @@
 //!   ever; after a failure all leave.
 //! - From a pipe lines are taken as they come, and answered before the next ones are waited for.
 //!
-//! *Cost:* a chunk buffer and as much text for each worker. Reading is not ahead of the work, as it
-//! is in [`scan`](crate::pass::scan::scan).
+//! *Cost:* a chunk buffer for each worker, and as much text where workers write. Reading is not ahead of the work, as
+//! it is in [`scan`](crate::pass::scan::scan).
 
 use std::io::Write;
 
@@ -51,12 +51,15 @@ pub(crate) trait OrderedWorker {
     const NEEDS_HASHES: bool = true;
     /// True if it goes by the places of lines alone, as [`Worker::REWRITES`] says.
     const REWRITES: bool = false;
+    /// True if it writes text; else it hands its batches over.
+    const WRITES: bool = true;
 
     /// Works on a batch of lines, and writes to `output` what there is to say of them, in order.
     fn work(&mut self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()>;
 }
 
-/// The place that an ordered scan writes to: one thread at a time.
+/// The place that an ordered scan writes to: one thread at a time. It takes text, lines, or batches, as the workers do
+/// their work.
 pub(crate) trait Destination: Send {
     /// Writes `text`. If it is of whole lines, `ends` says where each ends, before its terminator.
     ///
@@ -69,6 +72,14 @@ pub(crate) trait Destination: Send {
     /// # Errors
     /// Those of the output.
     fn write_line(&mut self, line: &[u8]) -> Result<()>;
+
+    /// Takes a batch of lines, to do with them what must be done in their order.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn take(&mut self, _batch: Batch<'_>) -> Result<()> {
+        Ok(())
+    }
 
     /// Hears where the chunk begins that what comes next is about: the ordinal of its first byte, if the input has
     /// ordinals.
@@ -228,6 +239,11 @@ impl<'w> ChunkOutput<'_, 'w> {
         Ok(())
     }
 
+    /// Waits for the chunk's ticket, and hands a batch of its lines over.
+    pub(crate) fn hand_over(&mut self, batch: Batch<'_>) -> Result<()> {
+        self.at_ticket()?.destination.take(batch)
+    }
+
     /// Waits for the chunk's ticket.
     fn at_ticket(&self) -> Result<MutexGuard<'_, OutputState<'w>>> {
         let mut state = self.output.at_ticket(self.number, self.failure)?;
@@ -351,17 +367,18 @@ fn text_bytes(chunk_bytes: u64) -> u64 {
 
 /// Runs a worker thread: reads a chunk, works on it while others do the same with theirs, and writes when its ticket
 /// comes.
-fn work(
+fn work<W: OrderedWorker>(
     state: &ScanState<'_>,
     reading: &Reading<'_>,
     output: &OrderedOutput<'_>,
     found_work: &dyn Fn(),
-    mut worker: impl OrderedWorker,
+    mut worker: W,
 ) -> Result<()> {
     let budget = &state.run.budget;
     let mut buffer = Buffer::new(budget, "chunk buffers", reading.buffer_bytes())?;
-    let bytes = reading.chunk_bytes() as usize;
-    let _for_text = budget.reserve("answers", text_bytes(reading.chunk_bytes()))?;
+    let bytes = if W::WRITES { reading.chunk_bytes() } else { 0 };
+    let _for_text = budget.reserve("answers", text_bytes(bytes))?;
+    let bytes = bytes as usize;
     let mut text = Vec::with_capacity(bytes);
     let mut ends = Vec::with_capacity(bytes / BYTES_OF_A_LINE);
     let mut scratch = Scratch::default();

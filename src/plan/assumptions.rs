@@ -19,3 +19,6 @@ pub(in crate::plan) const DEFAULT_BUCKETS: u64 = 1000;
 pub(in crate::plan) const MANY_FILES: u64 = 20_000;
 /// The beginning of a reason for a usage error: the option.
 pub(in crate::plan) const OF_STRATEGY: &str = "`strategy`: ";
+
+/// The cost of a line that is held in memory besides its bytes, in bytes that are moved.
+pub(super) const HELD_LINE_COST: u64 = 100;

@@ -8,7 +8,7 @@
 use crate::decode::compressed::Decoding;
 use crate::error::{Error, Result};
 use crate::plan::advice::{too_high, with_advice};
-use crate::plan::assumptions::OF_STRATEGY;
+use crate::plan::assumptions::{HELD_LINE_COST, OF_STRATEGY};
 use crate::plan::decoding::DecodingPlan;
 use crate::plan::design::Design;
 use crate::plan::designs::{design_of, least_of};
@@ -16,8 +16,6 @@ use crate::plan::sizes::SizedJob;
 use crate::plan::{FilterPlan, InputShape, Job, Plan, Rejected, Strategy};
 use crate::size::display_rate;
 
-/// The cost of a line that is held in memory besides its bytes, in bytes that are moved.
-const HELD_LINE_COST: u64 = 100;
 /// The cost of finding the key of a record, in bytes that are moved: CSV of 87 bytes a record takes half as long again
 /// as plain lines.
 const KEY_COST: f64 = 40.0;
@@ -180,17 +178,23 @@ fn moved(job: &Job, design: &Design) -> u64 {
     let costs = &design.costs;
     // What is spilled is written once and read once; all other bytes are of inputs.
     let of_inputs = costs.bytes_read.saturating_sub(costs.bytes_written);
-    let understood = (of_inputs as f64 * understanding_cost(job)) as u64;
+    let lanes = if design.writes_in_order() {
+        1
+    } else {
+        DecodingPlan::of(job).lanes
+    };
+    let understood = (of_inputs as f64 * understanding_cost(job, lanes)) as u64;
     let all = costs.bytes_read.saturating_add(costs.bytes_written);
     let held = design.held.lines.saturating_mul(HELD_LINE_COST);
     let held = held.saturating_add(design.held.bytes);
     all.saturating_add(understood).saturating_add(held)
 }
 
-/// Returns the mean cost of decoding a byte of the inputs and of finding its key, in bytes that are moved.
-fn understanding_cost(job: &Job) -> f64 {
+/// Returns the mean cost of decoding a byte of the inputs in so many lanes and of finding its key, in bytes that are
+/// moved.
+fn understanding_cost(job: &Job, lanes: u64) -> f64 {
     let bytes = |shape: &InputShape| shape.bytes.unwrap_or(0) as f64;
-    let lanes = DecodingPlan::of(job).lanes as f64;
+    let lanes = lanes as f64;
     let cost = |shape: &InputShape| {
         let decoding =
             |decoding: Decoding| decoding.cost as f64 / lanes.min(decoding.pieces as f64);

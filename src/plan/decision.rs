@@ -11,7 +11,7 @@ use crate::plan::ordering::OrderPlan;
 use crate::plan::phases::PlannedPhase;
 use crate::plan::sizes::SizedJob;
 use crate::plan::steps::phases::{StepBytes, phases};
-use crate::plan::steps::{Step, Steps};
+use crate::plan::steps::{Step, Steps, writes_in_order};
 use crate::plan::strategy::Strategy;
 
 /// The decision.
@@ -126,6 +126,21 @@ impl Plan {
             answer: self.ordering.map_or(0, |ordering| ordering.answer_bytes),
         };
         phases(steps, &bytes)
+    }
+
+    /// Returns the most bytes that an answer may have which is read where it is written. What was planned is half of
+    /// the memory of the machine.
+    pub(crate) fn most_reread_bytes(&self) -> u64 {
+        let job = &self.sized.job;
+        match job.strategy {
+            None => job.rereadable_bytes.saturating_mul(2),
+            Some(_) => u64::MAX,
+        }
+    }
+
+    /// Returns true if its lines are written in the order of the inputs, as they are read.
+    pub(crate) fn writes_in_order(&self) -> bool {
+        writes_in_order(&self.steps.list)
     }
 
     /// Returns true if the answer is put in order by reading inputs once more.

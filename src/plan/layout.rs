@@ -37,6 +37,11 @@ use crate::spill::pool::in_flight;
 const LARGEST: u64 = 1 << 20;
 /// The most threads that read a file. A disk whose answers take 10 ms gives 0.8 GB/s in chunks of 1 MiB.
 const MOST_READERS: usize = 8;
+/// The least bytes of the end of an answer that stay in memory where it is the set: the writer is waited for once in
+/// half as many.
+const SMALLEST_TAIL: u64 = 256 << 10;
+/// The most of them.
+const LARGEST_TAIL: u64 = 8 << 20;
 /// The fraction of the memory for buffers that the chunks of further readers may have: filters would be better with it.
 const READERS_SHARE: u64 = 64;
 /// The smallest chunk, in bytes.
@@ -242,6 +247,11 @@ impl Layout {
     pub(crate) fn rest_bytes(&self) -> u64 {
         self.usable_bytes
             .saturating_sub(self.scan.bytes() + self.pool.bytes())
+    }
+
+    /// Returns the bytes of the end of an answer that stay in memory where the answer is the set.
+    pub(crate) fn tail_bytes(&self) -> u64 {
+        (self.usable_bytes / 16).clamp(SMALLEST_TAIL, LARGEST_TAIL) & !(PAGE - 1)
     }
 
     /// Returns the least share of a join worker, in bytes, where the longest line has `longest` bytes: room for that

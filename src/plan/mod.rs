@@ -51,6 +51,7 @@ mod phases;
 mod reading_again;
 mod refusal;
 mod request;
+mod rereading;
 pub(crate) mod revision;
 mod shares;
 mod sizes;
@@ -120,6 +121,7 @@ pub use strategy::Strategy;
 ///     max_temp_bytes: None,
 ///     numbers_rows: false,
 ///     can_read_again: true,
+///     rereadable_bytes: 0,
 ///     set_estimate: Default::default(),
 /// };
 /// assert_eq!(plan(&job(Some(0.05)))?.strategy(), Strategy::Bloom);

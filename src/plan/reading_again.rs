@@ -14,6 +14,7 @@ use crate::memory::buffer::{PAGE, round_up};
 use crate::plan::Strategy;
 use crate::plan::job::{DataSize, InputShape, Job};
 use crate::plan::layout::order_bytes;
+use crate::plan::rereading::Rereading;
 use crate::plan::sizes::SizedJob;
 use crate::plan::steps::At;
 use crate::selection::{CELL_BYTES, Order};
@@ -35,7 +36,8 @@ const ORDINAL_SLOT_BYTES: u64 = 16;
 /// As [`SizedJob::of`].
 pub(super) fn sized(job: Job) -> Result<SizedJob> {
     let sorted = SizedJob::of(job)?;
-    if sorted.rule().order() != Order::Input || !sorted.job.can_read_again {
+    let needs_none = sorted.rule().order() != Order::Input || Rereading::gives_order(&sorted);
+    if needs_none || !sorted.job.can_read_again {
         return Ok(sorted);
     }
     // Only the last reading has to see records whole.

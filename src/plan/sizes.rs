@@ -92,6 +92,11 @@ impl SizedJob {
         }
     }
 
+    /// Returns the layout for scanning where nothing is set aside for the order of the answer.
+    pub(super) fn layout_without_order(&self) -> Layout {
+        Layout::for_scan_beside(&self.job, plans_once(&self.job, self.rule()), 0)
+    }
+
     /// Returns what is known of the input at this position in the order of the work.
     pub(super) fn shape(&self, at: At) -> &InputShape {
         &self.job.inputs[self.order[at as usize]]

@@ -114,6 +114,11 @@ pub(super) fn job_of_shapes(
         max_temp_bytes: options.max_temp_bytes,
         numbers_rows: options.numbers_rows(),
         can_read_again: true,
+        rereadable_bytes: if options.rereadable_result {
+            machine::default_memory_bytes()
+        } else {
+            0
+        },
         set_estimate: SetEstimate::Trust,
     }
 }

@@ -11,4 +11,5 @@
 
 pub(crate) mod ipv4;
 pub(crate) mod line_set;
+pub(crate) mod places;
 pub(crate) mod sharded;

@@ -91,7 +91,9 @@ fn reading_as(stored: &StoredFilter, options: &Options) -> Result<Options> {
 /// As [`Input::open_all`].
 fn open_records(inputs: &[Source], options: &Options) -> Result<Vec<Input>> {
     let mut inputs = Input::open_all(inputs, options.opening())?;
-    inputs.iter_mut().try_for_each(Input::keep_records)?;
+    inputs
+        .iter_mut()
+        .try_for_each(|input| input.keep_records(true))?;
     Ok(inputs)
 }
 

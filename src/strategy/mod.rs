@@ -48,7 +48,7 @@ use state::StepState;
 ///
 /// # Errors
 /// The first failure of any pass. After [`crate::Error::Memory`] or a line that was too long, the engine
-/// may plan again and call this once more with a new run, if no line has reached the sink.
+/// may plan again and call this once more with a new run, if no line has reached the sink, or the sink was emptied.
 pub(crate) fn execute(
     run: &mut Run<'_>,
     plan: &Plan,

@@ -11,6 +11,8 @@
 //!    the blocks that an early one holds.
 //! 3. The set, last of all: it takes all memory that reading leaves.
 
+use std::sync::Arc;
+
 use crate::answer::Collector;
 use crate::error::Result;
 use crate::input::Input;
@@ -21,6 +23,7 @@ use crate::pass::join::join;
 use crate::pass::negatives::{Refusing, write_absent, write_new};
 use crate::pass::resident_set::ResidentSet;
 use crate::pass::spill::{Refused, SpillRequest, Spilled, spill};
+use crate::pass::written_set::WrittenSet;
 use crate::plan::steps::{At, Lets, Lives, Seen, Slot, Step, Through};
 use crate::plan::{FilterPlan, Plan};
 use crate::run::Run;
@@ -46,6 +49,8 @@ pub(super) struct StepState<'a> {
     stores: Vec<Store>,
     /// The set in memory.
     pub(super) set: Option<ResidentSet>,
+    /// The set that is in the answer.
+    written: Option<WrittenSet>,
     pub(super) accuracy: FilterAccuracy,
 }
 
@@ -77,6 +82,7 @@ impl<'a> StepState<'a> {
             cache: None,
             stores: Vec::new(),
             set: None,
+            written: None,
             accuracy: FilterAccuracy::new(filters.stored),
         })
     }
@@ -107,6 +113,7 @@ impl<'a> StepState<'a> {
                 feed,
             } => self.build(run, at, side, through.zip(feed)),
             Step::Mark { .. } | Step::LookUp { .. } | Step::Write => self.ask_set(run, step, out),
+            Step::WriteNew { at } => self.write_new(run, &self.inputs[at as usize], out),
             Step::Ask { at, slot } => {
                 self.slots.make_if_missing(run, slot)?;
                 let (input, rule) = (&self.inputs[at as usize], self.plan.sized.rule());
@@ -293,6 +300,24 @@ impl<'a> StepState<'a> {
             _ => set.write(run, out)?,
         }
         self.set = Some(set);
+        Ok(())
+    }
+
+    /// Writes the lines of an input that the answer does not have.
+    fn write_new(&mut self, run: &Run<'_>, input: &Input, out: &Collector<'_>) -> Result<()> {
+        let mut set = match self.written.take() {
+            Some(set) => set,
+            None => {
+                // Else a line is its key.
+                let of_records = self.plan.sized.rule().keeps_records_of(1);
+                let keying = input.keying().filter(|_| of_records);
+                let columns = keying.map(|keying| Arc::clone(keying.columns(0)));
+                let size = (self.plan.build_lines, self.plan.most_reread_bytes());
+                WrittenSet::new(run, size, columns, out)?
+            }
+        };
+        set.write_new(run, input, out)?;
+        self.written = Some(set);
         Ok(())
     }
 

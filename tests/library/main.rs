@@ -39,3 +39,4 @@ mod steps; // the phases of a run are those that were announced
 mod streams; // readers as inputs, results one by one
 mod truth; // real files with recorded answers, where they are available
 mod util; // temporary files, running, collecting, generators
+mod written; // unions whose lines are read in their own file

@@ -25,6 +25,8 @@ const OTHER_NAMES: &str =
 /// strategies were rejected. For each strategy, it lists the passes over the inputs, the bytes read and written, the
 /// temporary disk, the memory, the predicted false-positive rate and the expected false lines.
 ///
+/// The result is taken to go to a file (-o FILE), which is compressed if --compress says so.
+///
 /// outset can also plan without files: `outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G`. For a cluster, add
 /// --machines 16.
 #[derive(Debug, Args)]

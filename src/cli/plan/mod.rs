@@ -39,6 +39,7 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
     let options = arguments.order.add_to_options(options);
     let mut options = arguments.filters.add_to(options);
     options.compressions = arguments.compress.compressions();
+    options.rereadable_result = options.compressions.is_empty();
     if let Some(count) = arguments.machines {
         return print(&size_job(arguments, count, &options)?);
     }

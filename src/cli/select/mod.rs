@@ -16,8 +16,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use outset::{
-    CountSink, Error, Interrupt, Options, OutputWriter, Result, Sink, Source, Stats, WriteSink,
-    select,
+    CountSink, Error, Interrupt, Options, OutputWriter, Rereadable, Result, Sink, Source, Stats,
+    WriteSink, select,
 };
 
 pub(crate) use self::arguments::{
@@ -119,7 +119,7 @@ fn find(
     if is_table {
         return rows::find_rows(request, sources, options, outputs);
     }
-    let mut lines = WriteSink::new(result.writer()?, terminator, result.name());
+    let mut lines = WriteSink::new(result.writer()?, terminator, result.name()).reread();
     let stats = divided(request, sources, options, outputs, &mut lines)?;
     result.flush(lines.into_inner())?;
     Ok(stats)
@@ -207,6 +207,10 @@ impl<L: Sink> Sink for Divided<'_, L> {
 
     fn terminator(&self) -> u8 {
         self.lines.terminator()
+    }
+
+    fn rereadable(&mut self) -> Option<&mut dyn Rereadable> {
+        self.lines.rereadable()
     }
 
     fn target(&self) -> String {

@@ -5,10 +5,12 @@
 use crate::batch::coalescer::Coalescer;
 use crate::error::Error;
 use crate::plan::assumptions::OF_STRATEGY;
+use crate::plan::design::written_set::written_set;
 use crate::plan::design::{Design, set_refusal};
 use crate::plan::filters::expected_survivors;
 use crate::plan::job::{DataSize, SetEstimate};
 use crate::plan::refusal::refusal;
+use crate::plan::rereading::{NotReread, Rereading};
 use crate::plan::sizes::SizedJob;
 use crate::plan::steps::List;
 use crate::plan::{FilterPlan, Strategy};
@@ -50,7 +52,19 @@ pub(in crate::plan) fn resident_set_bytes(extent: DataSize) -> u64 {
 /// trusted. Refused, too, where no input has a known size and the caller did not name `memory`.
 pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
     let (job, sizes, layout) = (&sized.job, &sized.sizes, sized.scan);
+    let rereading = Rereading::of(sized);
     if sized.rule().writes_again() && !sized.rule().repeats() {
+        if let Ok(rereading) = rereading {
+            return written_set(sized, rereading);
+        }
+        if let Err(NotReread::NotCached) = rereading {
+            return Err(Error::usage(
+                format!(
+                    "{OF_STRATEGY}memory would have to read repeats in a result that is not surely in the page cache"
+                ),
+                "choose it, if there is enough memory for that",
+            ));
+        }
         let (what, advice) = if sized.rule().tells_places() {
             (
                 "tell the places of dropped lines",
@@ -59,7 +73,11 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
         } else if sized.rule().picks_first() {
             (
                 "write the first record of each key",
-                "choose partition, or leave out `of_records`",
+                if rereading.is_err_and(|reason| reason == NotReread::NoFile) {
+                    "choose partition, leave out `of_records`, or write to a file that is not compressed"
+                } else {
+                    "choose partition, or leave out `of_records`"
+                },
             )
         } else {
             (
@@ -88,6 +106,10 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
         }
         SetEstimate::Overflowed => true,
     };
+    let rereading = rereading.ok().filter(|it| it.fits(job));
+    if let Some(rereading) = rereading.filter(|_| is_refused || Rereading::gives_order(sized)) {
+        return written_set(sized, rereading);
+    }
     if is_refused {
         return Err(refusal(set_refusal(sized, job.memory_bytes), job));
     }

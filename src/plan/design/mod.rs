@@ -37,6 +37,7 @@ pub(in crate::plan) mod negatives;
 pub(in crate::plan) mod partition;
 mod sieve;
 pub(in crate::plan) mod singleton_sieve;
+mod written_set;
 
 pub(crate) use self::bloom::bloom;
 pub(crate) use self::memory::memory;
@@ -51,7 +52,7 @@ use crate::plan::layout::Layout;
 use crate::plan::refusal::too_little;
 use crate::plan::sizes::SizedJob;
 use crate::plan::steps::peak::{HeldBytes, peak};
-use crate::plan::steps::{List, Step, Steps, readings};
+use crate::plan::steps::{List, Step, Steps, readings, writes_in_order};
 use crate::plan::{Costs, FilterPlan, OrderPlan, Plan, Rejected, Strategy, ordering};
 use crate::size::display_bytes;
 
@@ -161,8 +162,15 @@ impl Design {
         // A list that comes to the same without filters has none.
         let asks = self.steps.iter().any(Step::names_filter);
         costs.filter = costs.filter.filter(|_| asks);
-        self.ordering = ordering::order(sized, &self.layout, costs);
+        if !self.writes_in_order() {
+            self.ordering = ordering::order(sized, &self.layout, &mut self.costs);
+        }
         self
+    }
+
+    /// Returns true if its steps write the answer in the order of the input: one reads after the other, too.
+    pub(crate) fn writes_in_order(&self) -> bool {
+        writes_in_order(&self.steps)
     }
 
     /// Makes the plan of this design, with the reasons against the others.

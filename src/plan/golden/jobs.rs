@@ -355,6 +355,17 @@ pub(in crate::plan) fn selections() -> Vec<(String, Job)> {
         key_bytes: shape.bytes.map(|bytes| bytes / 4),
         ..shape
     });
+    // Long ones, compressed, and answers that can be read where they are written.
+    let documents = [1_000_000, 2_000_000].map(|lines| InputShape {
+        key_bytes: Some(lines * 2000),
+        decoding: compressed(1, 1).decoding,
+        ..input(lines, 2400)
+    });
+    let filed = |inputs: [InputShape; 2], selection, memory_bytes| Job {
+        selection,
+        rereadable_bytes: 12 * GIB,
+        ..job(&inputs, memory_bytes)
+    };
     // Two sides of the first input, and one of the second.
     let twice = |selection| Job {
         sides: vec![0, 1, 0],
@@ -449,6 +460,41 @@ pub(in crate::plan) fn selections() -> Vec<(String, Job)> {
         (
             "two files, one of them twice, in two",
             twice(Selection::exactly(2)),
+        ),
+        (
+            "documents of all, into a file",
+            filed(documents, all.of_records(), 256 * MIB),
+        ),
+        (
+            "documents of all, in order, into a file",
+            filed(documents, all.of_records().ordered(Order::Input), 256 * MIB),
+        ),
+        (
+            "documents of all, sorted, into a file",
+            filed(
+                documents,
+                all.of_records().ordered(Order::Sorted),
+                256 * MIB,
+            ),
+        ),
+        (
+            "documents of all, into a file, with no room for their places",
+            filed(documents, all.of_records(), 64 * MIB),
+        ),
+        (
+            "documents of all, into a file that the page cache does not hold",
+            Job {
+                rereadable_bytes: GIB,
+                ..filed(documents, all.of_records(), 256 * MIB)
+            },
+        ),
+        (
+            "short records of all, into a file",
+            filed(records, all.of_records(), GIB),
+        ),
+        (
+            "long lines of all, into a file",
+            filed([input(2_000_000, 2000); 2], all, 512 * MIB),
         ),
     ];
     let named = |(name, job): (&str, Job)| (name.to_owned(), job);

@@ -17,6 +17,7 @@ fn may_write(step: &Step) -> bool {
         Step::Spill { writes_refused, .. } => *writes_refused,
         Step::Mark { .. }
         | Step::LookUp { .. }
+        | Step::WriteNew { .. }
         | Step::Write
         | Step::Ask { .. }
         | Step::Tell { .. }

@@ -16,6 +16,7 @@
 //!  memory         build k · mark k · write
 //!    filters      filter 0 > s0 · replan · build 1 through s0 > s1 · mark k through s1 · mark 0 through s1 · write
 //!    repeats      build k · mark k · look up 0
+//!    written      write new lines of k, in the order of the sides
 //!    addresses    collect k > s0 · tell 0 of s0
 //! ```
 //!
@@ -44,6 +45,8 @@ pub(crate) enum List {
     New,
     /// A set in memory.
     Set,
+    /// A union: the answer is the set, and only where its lines stand is in memory.
+    WrittenSet,
     /// A set in memory, after filters.
     PrefilteredSet,
     /// Bitmaps of addresses.
@@ -77,6 +80,7 @@ impl List {
                     .chain([Step::Replan(Question::Rate(None))])
                     .collect()
             }
+            Self::WrittenSet => written_set(sides),
             Self::Set if rule.repeats() => looked_up(sides),
             Self::PrefilteredSet if n == 1 => set(sides),
             Self::Set => set(sides),
@@ -89,7 +93,7 @@ impl List {
             }
             Self::Bitmaps => bitmaps(n, sides),
         };
-        if rule.order() != Order::Any {
+        if rule.order() != Order::Any && self != Self::WrittenSet {
             steps.push(Step::Order);
         }
         steps
@@ -237,6 +241,22 @@ fn set(sides: &Sides) -> Vec<Step> {
     };
     let steps = sides.readings().iter().zip(1..).map(step);
     steps.chain([Step::Write]).collect()
+}
+
+/// Lists the steps where new lines are written in the order of the inputs, each at the first side that it is.
+fn written_set(sides: &Sides) -> Vec<Step> {
+    let mut readings: Vec<&SideReading> = sides.readings().iter().collect();
+    readings.sort_by_key(|reading| reading.number);
+    let mut steps: Vec<Step> = Vec::new();
+    for reading in readings {
+        let step = Step::WriteNew {
+            at: reading.input as At,
+        };
+        if !steps.contains(&step) {
+            steps.push(step);
+        }
+    }
+    steps
 }
 
 fn built_or_marked(at: At, side: u32, builds: bool) -> Step {

@@ -28,4 +28,6 @@ mod text;
 mod check;
 
 pub(crate) use lists::{List, prefiltered_build, set_tail};
-pub(crate) use step::{At, Lets, Lives, Question, Seen, Slot, Step, Steps, Through, readings};
+pub(crate) use step::{
+    At, Lets, Lives, Question, Seen, Slot, Step, Steps, Through, readings, writes_in_order,
+};

@@ -54,7 +54,9 @@ pub(crate) fn verb(step: &Step) -> Option<&'static str> {
         Step::Filter { .. } => Some("filter"),
         Step::Spill { .. } => Some("spill"),
         Step::Refilter { .. } => Some("filter survivors"),
-        Step::Build { .. } | Step::Collect { through: None, .. } => Some("build"),
+        Step::Build { .. } | Step::WriteNew { .. } | Step::Collect { through: None, .. } => {
+            Some("build")
+        }
         Step::Mark { .. }
         | Step::LookUp { .. }
         | Step::Ask { .. }

@@ -78,6 +78,9 @@ pub(crate) enum Step {
         side: u32,
         through: Option<Slot>,
     },
+    /// Writes those lines of an input that the answer does not have yet. It is itself the set, and read where a hash
+    /// comes again.
+    WriteNew { at: At },
     /// Looks the lines of the first side up in the set, and writes the selected ones as often as they come.
     LookUp { at: At, rank: u32 },
     /// Writes what the set selects, unless lines were written with their last mark.
@@ -158,6 +161,7 @@ impl Step {
             | Self::Spill { at, .. }
             | Self::Build { at, .. }
             | Self::Mark { at, .. }
+            | Self::WriteNew { at }
             | Self::LookUp { at, .. }
             | Self::Ask { at, .. }
             | Self::Collect { at, .. }
@@ -211,6 +215,7 @@ impl Step {
             self,
             Self::Build { .. }
                 | Self::Mark { .. }
+                | Self::WriteNew { .. }
                 | Self::LookUp { .. }
                 | Self::Write
                 | Self::Collect { .. }
@@ -267,6 +272,13 @@ impl Lives {
             .get(slot.0 as usize)
             .is_none_or(|&last| last as usize <= done)
     }
+}
+
+/// Returns true if the steps write the answer in the order of the inputs, while these are read one after the other.
+pub(crate) fn writes_in_order(steps: &[Step]) -> bool {
+    steps
+        .iter()
+        .any(|step| matches!(step, Step::WriteNew { .. }))
 }
 
 /// Counts how often each of `inputs` inputs is read.

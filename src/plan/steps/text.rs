@@ -104,6 +104,10 @@ impl Telling<'_> {
                 "look up in the set {}, and {write} those that are selected, as often as they come",
                 self.lines(at, None)
             ),
+            Step::WriteNew { at } => format!(
+                "write the lines of {} that are not in the result yet",
+                self.name(at)
+            ),
             Step::Write => format!("{write} the lines of the set that are selected"),
             Step::Ask { at, slot } => {
                 let lets = Lets::Absent;

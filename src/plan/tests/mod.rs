@@ -5,7 +5,7 @@
 use super::*;
 use crate::error::Error;
 use crate::input::sample::distinct_lines::Distinct;
-use crate::selection::{Order, Selection};
+use crate::selection::{Label, Order, Selection};
 
 mod duplicate_cache;
 mod files;
@@ -46,6 +46,7 @@ pub(super) fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
         max_temp_bytes: None,
         numbers_rows: false,
         can_read_again: true,
+        rereadable_bytes: 0,
         set_estimate: SetEstimate::Trust,
     }
 }
@@ -113,6 +114,74 @@ fn the_canonical_case_is_bloom_at_five_per_cent_and_exact_at_one() {
         );
         assert!(exact.costs.temp_peak_bytes < CANONICAL.bytes.unwrap() * 2 / 5);
     }
+}
+
+#[test]
+fn a_union_is_read_where_it_is_written_where_the_first_line_of_each_key_is_all_that_is_wanted() {
+    let all = Selection::union();
+    let records = all.of_records();
+    let long = |count| InputShape {
+        bytes: Some(count * 2000),
+        ..lines(count)
+    };
+    let of = |selection| Job {
+        selection,
+        rereadable_bytes: 1 << 40,
+        strategy: Some(Strategy::Memory),
+        ..job(&[long(100_000), long(200_000)], 1 << 30)
+    };
+    let writes_new = |job: &Job| plan(job).is_ok_and(|plan| plan.writes_in_order());
+    for selection in [
+        records,
+        records.ordered(Order::Input),
+        all.ordered(Order::Input),
+    ] {
+        assert!(writes_new(&of(selection)), "{selection:?}");
+        let unreadable = Job {
+            rereadable_bytes: 0,
+            ..of(selection)
+        };
+        assert!(!writes_new(&unreadable), "{selection:?}");
+    }
+    // Lines that a set has room for.
+    assert!(!writes_new(&of(all)));
+    for selection in [
+        records.ordered(Order::Sorted),
+        records.ordered(Order::Count),
+        records.keeping_last(),
+        records.keeping_ranked(),
+        records.labelled(Label::Sides),
+        records.labelled(Label::Count),
+        records.with_duplicates(),
+        records.with_duplicate_places(),
+        records.min_count(2),
+        records.max_count(1),
+        records.top(5),
+        all.with_all().ordered(Order::Input),
+        Selection::intersection().of_records(),
+        Selection::difference().of_records(),
+        Selection::symmetric_difference().of_records(),
+        Selection::at_least(2).of_records(),
+    ] {
+        assert!(!writes_new(&of(selection)), "{selection:?}");
+    }
+    let rows = Job {
+        numbers_rows: true,
+        ..of(records)
+    };
+    assert!(!writes_new(&rows));
+    // `auto` does not go beyond the page cache, and a caller may.
+    let large = Job {
+        rereadable_bytes: 1 << 20,
+        ..of(records)
+    };
+    assert!(
+        writes_new(&large)
+            && !writes_new(&Job {
+                strategy: None,
+                ..large
+            })
+    );
 }
 
 #[test]

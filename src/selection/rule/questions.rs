@@ -22,7 +22,7 @@
 
 use super::Rule;
 use crate::selection::counts::SideCounts;
-use crate::selection::{Approximate, Label, Marks, Occurrences, Order, Tally};
+use crate::selection::{Approximate, Kept, Label, Marks, Occurrences, Order, Tally};
 
 impl Rule {
     /// Returns true if a line must be in every side, so that a filter of one side may drop lines of the others. The
@@ -129,6 +129,11 @@ impl Rule {
     pub(crate) fn picks_first(&self) -> bool {
         let is_one_of_several = self.selection.records || self.tells_places();
         is_one_of_several && self.selection.occurrences != Occurrences::OfFirst
+    }
+
+    /// Returns true if of equal lines the first in the order of the inputs counts, if any does.
+    pub(crate) fn takes_first(&self) -> bool {
+        self.selection.kept == Kept::First
     }
 
     /// Returns true if it is told where a line stands that is dropped, and where the one that is kept.

@@ -1,7 +1,7 @@
 //! The calls of Linux.
 //!
-//! *Sources:* open(2) on `O_DIRECT` and `O_TMPFILE`, fcntl(2), preadv2(2), fallocate(2), statfs(2), statx(2) on
-//! `STATX_ATTR_MOUNT_ROOT`, pidfd_open(2), mremap(2), madvise(2) on `MADV_HUGEPAGE`, proc(5).
+//! *Sources:* open(2) on `O_DIRECT` and `O_TMPFILE`, fcntl(2), preadv2(2), fallocate(2), sync_file_range(2),
+//! statfs(2), statx(2) on `STATX_ATTR_MOUNT_ROOT`, pidfd_open(2), mremap(2), madvise(2) on `MADV_HUGEPAGE`, proc(5).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSliceMut};
@@ -113,6 +113,16 @@ pub(crate) fn enlarge_pipe(pipe: &File, bytes: usize) {
 pub(crate) fn punch_hole(file: &File, offset: u64, bytes: u64) {
     let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     let _may_stay = fallocate(file, hole, offset, bytes);
+}
+
+/// Has the system begin to write what it has of a file in the page cache alone. It waits only where too much is on its
+/// way to the disk already. A refusal changes only when that happens.
+pub(crate) fn begin_writing(file: &File) {
+    #[expect(unsafe_code, reason = "sync_file_range has no safe wrapper")]
+    // SAFETY: the descriptor is open as long as the borrow of the file lasts, and no memory is passed. A length of 0 is
+    // that of the file.
+    let _refused_is_fine =
+        unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
 /// Waits until everything in the file system of an open file is on the disk.

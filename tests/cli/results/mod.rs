@@ -15,3 +15,4 @@ mod repeats;
 mod select;
 mod stats;
 mod strategies;
+mod written;

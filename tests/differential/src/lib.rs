@@ -16,6 +16,7 @@
 pub mod case;
 pub mod choices;
 pub mod counts;
+pub mod filed;
 pub mod generate;
 pub mod judge;
 pub mod keyed;

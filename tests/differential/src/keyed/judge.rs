@@ -50,7 +50,9 @@ impl Case {
             Err(Error::BadRecord { .. }) if bad > 0 && !skips => return,
             Err(Error::NoRecords { .. }) if has_only_bad && skips => return,
             Err(Error::Usage { .. })
-                if options.strategy == Some(Strategy::Memory) && wanted.reads_records_again() =>
+                if options.strategy == Some(Strategy::Memory)
+                    && wanted.reads_records_again()
+                    && !(found.filed.is_some() && self.can_be_reread(wanted)) =>
             {
                 return;
             }
@@ -124,6 +126,18 @@ impl Case {
                 assert_eq!(found.dropped_header.as_ref(), of_dropped, "{about}");
             }
         }
+    }
+
+    /// Tells whether the answer can be read in its own file: the first records of a union, whose keys are where those
+    /// of all inputs are.
+    fn can_be_reread(&self, wanted: Wanted) -> bool {
+        let is_plain = wanted.label == Label::None && wanted.counts.is_any() && !wanted.drops;
+        let is_in_order = matches!(wanted.order, Order::Any | Order::Input);
+        let is_first = wanted.name == "union" && wanted.mode == Mode::First;
+        let have_same = !self.has_other_headers
+            && self.keys.fields_of.is_empty()
+            && self.tables.iter().all(Option::is_none);
+        is_first && is_plain && is_in_order && have_same
     }
 
     /// The places of all records but the first of each key, with that of the first.

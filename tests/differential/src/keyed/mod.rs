@@ -10,13 +10,17 @@
     reason = "a case that cannot be written or run is reported with its place"
 )]
 
+use std::fs::File;
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
-use outset::{KeyType, Label, Options, Order, Selection, Strategy};
+use outset::{KeyType, Label, Options, Order, Rereadable, Selection, Strategy};
 
 use self::case::Case;
 use crate::choices::Choices;
 use crate::counts::Counts;
+use crate::filed::Filed;
 use crate::resident::OF_COMMAND;
 
 mod case;
@@ -119,6 +123,25 @@ impl Wanted {
         (wanted, asked)
     }
 
+    /// The first record of each key, or each key: what a file can have in the place of a set.
+    fn first_of_each(choices: &mut Choices<'_>) -> (Self, Selection) {
+        let wanted = Self {
+            name: "union",
+            mode: choices.pick(&[Mode::First, Mode::First, Mode::Keys]),
+            order: choices.pick(&[Order::Any, Order::Input]),
+            label: Label::None,
+            counts: Counts::default(),
+            drops: false,
+            tells_places: false,
+        };
+        let selection = Selection::union().ordered(wanted.order);
+        let asked = match wanted.mode {
+            Mode::Keys => selection,
+            _ => selection.of_records(),
+        };
+        (wanted, asked)
+    }
+
     /// Tells whether records are written that must be read once more, so that they cannot be answered in memory.
     fn reads_records_again(&self) -> bool {
         let is_counted =
@@ -136,9 +159,17 @@ pub fn check(choices: &mut Choices<'_>, directory: &Path) {
     let mut places = Vec::new();
     let sources = case.write(choices, directory, &mut places);
     for _ in 0..4 {
-        let (wanted, asked) = Wanted::random(choices, case.inputs.len());
+        let is_filed = choices.one_in(2);
+        let (wanted, asked) = match is_filed && choices.one_in(2) {
+            true => Wanted::first_of_each(choices),
+            false => Wanted::random(choices, case.inputs.len()),
+        };
         let options = options(choices, &case, directory);
-        let mut found = Answer::default();
+        let filed = is_filed.then(|| Filed::create(&directory.join("answer")).unwrap());
+        let mut found = Answer {
+            filed,
+            ..Answer::default()
+        };
         let result = outset::select(&sources, asked, &options, &mut found);
         case.judge(result, found, wanted, (&options, &places));
     }
@@ -177,26 +208,53 @@ struct Answer {
     lines: Vec<Vec<u8>>,
     dropped_header: Option<Vec<u8>>,
     dropped: Vec<Vec<u8>>,
+    /// The file in which the run may read it.
+    filed: Option<Filed>,
+}
+
+impl Rereadable for Answer {
+    fn file(&mut self) -> io::Result<Arc<File>> {
+        self.filed
+            .as_ref()
+            .map(Filed::file)
+            .ok_or_else(|| io::Error::other("no file"))
+    }
+
+    fn settle(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn empty(&mut self) -> io::Result<()> {
+        self.header = None;
+        self.lines.clear();
+        self.filed.as_mut().map_or(Ok(()), Filed::empty)
+    }
 }
 
 impl outset::Sink for Answer {
-    fn duplicate(&mut self, line: &[u8]) -> std::io::Result<()> {
+    fn duplicate(&mut self, line: &[u8]) -> io::Result<()> {
         self.dropped.push(line.to_vec());
         Ok(())
     }
 
-    fn line(&mut self, line: &[u8]) -> std::io::Result<()> {
+    fn line(&mut self, line: &[u8]) -> io::Result<()> {
         self.lines.push(line.to_vec());
-        Ok(())
+        self.filed.as_mut().map_or(Ok(()), |filed| filed.push(line))
     }
 
-    fn header(&mut self, header: &[u8]) -> std::io::Result<()> {
+    fn header(&mut self, header: &[u8]) -> io::Result<()> {
         assert!(self.lines.is_empty() && self.header.is_none());
         self.header = Some(header.to_vec());
-        Ok(())
+        self.filed
+            .as_mut()
+            .map_or(Ok(()), |filed| filed.push(header))
     }
 
-    fn duplicates_header(&mut self, header: &[u8]) -> std::io::Result<()> {
+    fn rereadable(&mut self) -> Option<&mut dyn Rereadable> {
+        self.filed.is_some().then_some(self)
+    }
+
+    fn duplicates_header(&mut self, header: &[u8]) -> io::Result<()> {
         assert!(self.dropped.is_empty() && self.dropped_header.is_none());
         self.dropped_header = Some(header.to_vec());
         Ok(())

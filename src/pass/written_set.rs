@@ -1,0 +1,322 @@
+//! A set whose lines are in the answer: each new line is written at once, and read there when its hash comes again.
+//!
+//! *Owns:* [`WrittenSet`], and the pass that goes through an input with it.
+//!
+//! ```text
+//!  worker 1   read 0 │ keys, hashes │ ticket 0: new? write │ read 2 ...
+//!  worker 2           read 1 │ keys, hashes │ wait │ ticket 1: new? write │ ...
+//!                                                       │
+//!       PlaceTable: hash ─▶ offset, length ◀────────────┤ a hash that is not there: a new line
+//!                              │                        ▼
+//!                              └──▶ the same bytes?  answer:  │ in the file │ tail: in memory, too │
+//! ```
+//!
+//! 1. Workers read chunks, take the keys out of records and hash them, all at the same time
+//!    ([`ordered_scan`](crate::pass::ordered_scan)).
+//! 2. In the order of the input, one after the other, they ask the table for each hash. Where it is missing, the line
+//!    is new: it is appended to the answer, and its place goes into the table.
+//! 3. Where it is there, the line at that place is read, from the tail or from the file, and compared byte by byte; of
+//!    records, the keys. Only where they differ has a new line come.
+//!
+//! *Invariants.*
+//! - Bytes decide; a hash only says where to look. What is read and has another hash was not written there: the run
+//!   fails.
+//! - Of lines with the same key the first of the inputs is written, in their order.
+//! - What stands before the tail was handed to the system, so that it can be read in the file.
+//!
+//! *Cost:* one reading of the inputs and 35 bytes of memory for each line of the answer; no temporary disk. Each
+//! repeated line is read once more, from the page cache as long as the answer is there.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use crate::answer::Collector;
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::hash::LineHasher;
+use crate::input::Input;
+use crate::memory::budget::MemoryBudget;
+use crate::memory::buffer::Buffer;
+use crate::pass::ordered_scan::{
+    ChunkOutput, Destination, OrderedOutput, OrderedWorker, scan_in_order,
+};
+use crate::record::{Columns, Key, MOST_BUILT_BYTES};
+use crate::run::Run;
+use crate::set::places::{FilePlace, PlaceTable, places_in};
+use crate::sys::failpoint::fail_point;
+
+/// Bytes of lines that are passed on together, and how many lines.
+const PASSED_BYTES: usize = 256 << 10;
+const PASSED_LINES: usize = PASSED_BYTES / 16;
+/// The name of this memory in messages.
+const CONSUMER: &str = "set";
+
+/// The lines of the answer so far.
+pub(crate) struct WrittenSet {
+    places: PlaceTable,
+    /// The file of the answer, to be read.
+    file: Arc<File>,
+    /// The end of the answer: its last bytes, up to the capacity.
+    tail: Buffer,
+    /// Bytes of the tail that are in use.
+    filled: usize,
+    /// The offset in the answer at which the tail begins.
+    start: u64,
+    /// The most bytes that the answer may have: more would not be in the page cache.
+    most_bytes: u64,
+    /// Bytes of the tail that were passed on.
+    passed: usize,
+    /// The ends of the lines that were not, counted from there.
+    ends: Vec<usize>,
+    comparison: Comparison,
+}
+
+/// The comparison of a line with one that was written.
+struct Comparison {
+    budget: MemoryBudget,
+    /// The line that was written, from its start.
+    written: Buffer,
+    /// The key of a record, where that is no piece of it.
+    built: Vec<u8>,
+    /// The columns of the keys; `None` where lines are compared whole.
+    columns: Option<Arc<Columns>>,
+    hasher: LineHasher,
+}
+
+impl WrittenSet {
+    /// Makes a set without lines, for about `lines` lines whose keys are in `columns`, and for an answer of up to
+    /// `most_bytes`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`]; what the sink reports.
+    pub(crate) fn new(
+        run: &Run<'_>,
+        (lines, most_bytes): (u64, u64),
+        columns: Option<Arc<Columns>>,
+        out: &Collector<'_>,
+    ) -> Result<Self> {
+        let file = out.file()?;
+        // It may take everything but what reading needs.
+        let left = run.budget.available_bytes();
+        let left = left.saturating_sub(run.layout.scan.bytes());
+        let budget = &run.budget.split_off(CONSUMER, left)?;
+        let tail_bytes = run.layout.tail_bytes();
+        Ok(Self {
+            // It grows, if there are more than memory has room for now.
+            places: PlaceTable::new(budget, lines.min(places_in(left / 2)))?,
+            file,
+            tail: Buffer::new(budget, CONSUMER, tail_bytes)?,
+            filled: 0,
+            start: out.settle()?,
+            most_bytes,
+            passed: 0,
+            ends: Vec::new(),
+            comparison: Comparison {
+                budget: budget.clone(),
+                written: Buffer::new(budget, CONSUMER, 1)?,
+                built: Vec::new(),
+                columns,
+                hasher: run.hasher,
+            },
+        })
+    }
+
+    /// Writes the lines of `input` that neither it nor an input before it had.
+    ///
+    /// # Errors
+    /// The first failure of reading or of the sink; [`crate::Error::Memory`] where the answer has more lines than
+    /// memory has room for.
+    pub(crate) fn write_new(
+        &mut self,
+        run: &Run<'_>,
+        input: &Input,
+        out: &Collector<'_>,
+    ) -> Result<()> {
+        let phase = run.input_phase("build", input);
+        let output = OrderedOutput::into(Writing { set: self, out });
+        scan_in_order(run, &phase, input, &output, || HandingOver)?;
+        drop(output);
+        self.pass(out)
+    }
+
+    /// Writes a line if it is new.
+    fn take(&mut self, hash: u64, key: &[u8], line: &[u8], out: &Collector<'_>) -> Result<()> {
+        let Self {
+            places,
+            file,
+            tail,
+            start,
+            comparison,
+            ..
+        } = self;
+        let is_known = places.has(hash, |place| {
+            let length = place.length as usize;
+            comparison.written.grow(place.length)?;
+            let written = &mut comparison.written[..length];
+            match place.offset.checked_sub(*start) {
+                Some(at) => written.copy_from_slice(&tail[at as usize..][..length]),
+                None => {
+                    read(file, written, place.offset).map_err(|error| out.reread_error(error))?;
+                }
+            }
+            match comparison.find(length, hash, key, line)? {
+                Found::Same => Ok(true),
+                Found::Other => Ok(false),
+                Found::Changed => {
+                    Err(out.reread_error(io::Error::other("it was changed meanwhile")))
+                }
+            }
+        })?;
+        if is_known {
+            return Ok(());
+        }
+        let place = FilePlace {
+            offset: self.start + self.filled as u64,
+            length: line.len() as u64,
+        };
+        if place.offset > self.most_bytes {
+            return Err(self.comparison.budget.refusal(CONSUMER, place.offset));
+        }
+        self.places.insert(hash, place)?;
+        self.append(line, out)
+    }
+
+    /// Appends a line to the answer.
+    fn append(&mut self, line: &[u8], out: &Collector<'_>) -> Result<()> {
+        let bytes = line.len() + 1;
+        if self.filled + bytes > self.tail.len() {
+            self.settle(bytes, out)?;
+        }
+        if bytes > self.tail.len() {
+            out.pass_line(line)?;
+            self.start = out.settle()?;
+            return Ok(());
+        }
+        self.tail[self.filled..][..line.len()].copy_from_slice(line);
+        self.tail[self.filled + line.len()] = out.terminator();
+        self.filled += bytes;
+        self.ends.push(self.filled - 1 - self.passed);
+        let is_much = self.filled - self.passed >= PASSED_BYTES;
+        if is_much || self.ends.len() == PASSED_LINES {
+            self.pass(out)?;
+        }
+        Ok(())
+    }
+
+    /// Passes on what is in the tail alone.
+    fn pass(&mut self, out: &Collector<'_>) -> Result<()> {
+        out.pass_block(&self.tail[self.passed..self.filled], &self.ends)?;
+        self.passed = self.filled;
+        self.ends.clear();
+        Ok(())
+    }
+
+    /// Makes room for `bytes` in the tail, or empties it: what leaves it can be read in the file.
+    fn settle(&mut self, bytes: usize, out: &Collector<'_>) -> Result<()> {
+        self.pass(out)?;
+        out.settle()?;
+        let half = self.tail.len() / 2;
+        let kept = if bytes <= half {
+            self.filled.min(half)
+        } else {
+            0
+        };
+        self.tail.copy_within(self.filled - kept..self.filled, 0);
+        self.start += (self.filled - kept) as u64;
+        (self.filled, self.passed) = (kept, kept);
+        Ok(())
+    }
+}
+
+/// The outcome of a comparison.
+enum Found {
+    /// The same line, or a record with the same key.
+    Same,
+    /// Another one, whose hash is the same by chance.
+    Other,
+    /// Nothing that has this hash: it is not what was written there.
+    Changed,
+}
+
+impl Comparison {
+    /// Compares the line of `length` bytes that was written with `line`, or of records their keys. Both have `hash`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`] where memory has no room for a copy of its key.
+    fn find(&mut self, length: usize, hash: u64, key: &[u8], line: &[u8]) -> Result<Found> {
+        let written = &self.written[..length];
+        if written == line {
+            return Ok(Found::Same);
+        }
+        let is_long = length > MOST_BUILT_BYTES;
+        let copied = if is_long && self.columns.is_some() {
+            Columns::most_copied(length as u64)
+        } else {
+            0
+        };
+        let _room = self.budget.reserve(CONSUMER, copied)?;
+        self.built.clear();
+        let found = match self.columns.as_deref() {
+            None => Some(written),
+            Some(columns) => match columns.key_up_to(written, &mut self.built, usize::MAX) {
+                Ok(Key::Piece(found)) => Some(found),
+                Ok(Key::Built(range)) => Some(&self.built[range]),
+                // A record without a key was not written.
+                Err(_) => None,
+            },
+        };
+        let outcome = match found {
+            Some(found) if found == key => Found::Same,
+            Some(found) if self.hasher.hash(found) == hash => Found::Other,
+            _ => Found::Changed,
+        };
+        if is_long {
+            self.built = Vec::new();
+        }
+        Ok(outcome)
+    }
+}
+
+/// Reads a line that was written.
+fn read(file: &File, line: &mut [u8], offset: u64) -> io::Result<()> {
+    fail_point!("answer-read", Err(crate::sys::failpoint::injected()));
+    file.read_exact_at(line, offset)
+}
+
+/// A set as what an ordered scan goes to.
+struct Writing<'a, 's> {
+    set: &'a mut WrittenSet,
+    out: &'a Collector<'s>,
+}
+
+impl Destination for Writing<'_, '_> {
+    fn write(&mut self, text: &[u8], _ends: &[usize]) -> Result<()> {
+        debug_assert!(text.is_empty(), "its workers hand batches over");
+        Ok(())
+    }
+
+    fn write_line(&mut self, line: &[u8]) -> Result<()> {
+        self.write(line, &[])
+    }
+
+    fn take(&mut self, batch: Batch<'_>) -> Result<()> {
+        let hashes = batch.hashes.iter().zip(batch.keys);
+        for ((&hash, key), line) in hashes.zip(batch.lines) {
+            self.set.take(hash, key, line, self.out)?;
+        }
+        Ok(())
+    }
+}
+
+/// A worker that leaves its lines to the set.
+struct HandingOver;
+
+impl OrderedWorker for HandingOver {
+    const WRITES: bool = false;
+
+    fn work(&mut self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()> {
+        output.hand_over(batch)
+    }
+}
