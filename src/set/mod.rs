@@ -5,9 +5,10 @@
 //! |---|---|---|---|
 //! | [`LineSet`](line_set::LineSet) | any line | no | each worker of a join |
 //! | [`ShardedSet`](sharded::ShardedSet) | any line | yes: 64 sets with a lock each | `memory`; `sieve` if it fits |
+//! | [`PlaceTable`](places::PlaceTable) | a line that is in a file | no | `memory` of a union into a file |
 //! | [`AddressSet`](ipv4::AddressSet) | an IPv4 address | yes: 256 regions with a lock each | `memory` |
 //!
-//! *Invariants:* bytes are compared; a hash only says where to look.
+//! *Invariants:* bytes are compared, by the caller where a table has only places; a hash only says where to look.
 
 pub(crate) mod ipv4;
 pub(crate) mod line_set;

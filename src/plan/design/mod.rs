@@ -11,6 +11,7 @@
 //! ```text
 //!             reads the inputs   spills           also reads
 //! memory      A + B                               A again, with filters
+//!  into file  A + B              nothing          what comes again, in the file
 //! partition   A + B              A + B            (A + b B where A is small compared with B)
 //! sieve       2A + B             a A + b B        b B, where the second filter is built from it
 //! bloom       A + B              b B              a stored filter
