@@ -14,7 +14,8 @@ use super::options::{LineArguments, MachineArguments, TempArguments, parse_bits}
 use super::texts::{self, long};
 
 const STRATEGIES: &str = "\
-memory: keep one set of lines in memory (intersect: of the smallest input; diff: of the first; union: of all).\n\
+memory: keep one set of lines in memory (intersect: of the smallest input; diff: of the first; union: of all, or \
+only where they stand in the output file).\n\
 partition: split all inputs into bucket files, then work bucket by bucket.\n\
 sieve: use filters to find lines that need not be compared, and put only the others into buckets.\n\
 bloom: use one filter and check nothing further (approximate). intersect may add lines but misses none; diff and \

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::opening::with_stored;
-use super::requirements::Requirements;
+use super::requirements::{Requirements, rereadable_bytes};
 use crate::answer::{
     Collector, Holding, KEPT_LINES, KeptLines, LineNumbers, RowBits, Sorter, SorterRules,
 };
@@ -26,7 +26,6 @@ use crate::run::survey::{survey, survey_to_compare, tell_findings};
 use crate::selection::{Order, Rule, Selection, first_ordinal};
 use crate::stats::{InputStats, Stats};
 use crate::strategy::{self, StoredFilters};
-use crate::sys::machine;
 use crate::temp::space::TempSpace;
 
 /// The state that all attempts of a run have in common.
@@ -353,20 +352,6 @@ fn spool_pipes(
         }
     }
     Ok(())
-}
-
-/// Returns the most bytes of an answer that is read where it is written, if it can be: half of what memory the process
-/// could use, so that other programs keep as much of the page cache. Where records are written, the keys of all inputs
-/// must be in the same columns: then one that was written is read as any other.
-pub(super) fn rereadable_bytes(can_be_reread: bool, selection: Selection, inputs: &[Input]) -> u64 {
-    let mut columns = inputs.iter().map(|input| input.keying()?.same_columns());
-    let first = columns.next().flatten();
-    let have_same = first.is_some() && columns.all(|other| other == first);
-    if can_be_reread && (have_same || !selection.records) {
-        machine::default_memory_bytes()
-    } else {
-        0
-    }
 }
 
 /// Returns true if a strategy (`None`: any) must know how large at least one input is. `partition` reads each input

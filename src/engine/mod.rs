@@ -41,10 +41,10 @@ mod requirements;
 
 use std::time::Instant;
 
-use self::attempts::{Engine, rereadable_bytes};
+use self::attempts::Engine;
 pub(crate) use self::opening::temp_space;
 use self::opening::{open, open_stored, open_target, with_stored};
-use self::requirements::Requirements;
+use self::requirements::{Requirements, rereadable_bytes};
 use crate::answer::Collector;
 use crate::error::Result;
 use crate::estimate::{Estimate, estimate_opened};

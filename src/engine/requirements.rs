@@ -1,7 +1,8 @@
 //! The requirements of an answer that only open inputs show.
 //!
-//! *Owns:* the header of an answer, and the refusal of one that these inputs cannot have: fields that differ, lines
-//! without a file, rows without a number. *Invariants:* nothing was written yet. *Cost:* a look at each input.
+//! *Owns:* the header of an answer, whether it may be read where it is written, and the refusal of one that these
+//! inputs cannot have: fields that differ, lines without a file, rows without a number. *Invariants:* nothing was
+//! written yet. *Cost:* a look at each input.
 
 use crate::error::{Error, Result};
 use crate::input::Input;
@@ -9,6 +10,7 @@ use crate::input::parts::Parts;
 use crate::options::Options;
 use crate::plan::Strategy;
 use crate::selection::{Rule, Selection};
+use crate::sys::machine;
 
 /// The rule and the settings that inputs are held against.
 pub(super) struct Requirements<'a> {
@@ -205,4 +207,18 @@ impl Requirements<'_> {
 /// Returns true if all files of an input are empty.
 fn has_no_bytes(input: &Input) -> bool {
     input.parts().is_some_and(|parts| parts.bytes() == 0)
+}
+
+/// Returns the most bytes of an answer that is read where it is written, if it can be: half of what memory the process
+/// could use, so that other programs keep as much of the page cache. Where records are written, the keys of all inputs
+/// must be in the same columns: then one that was written is read as any other.
+pub(super) fn rereadable_bytes(can_be_reread: bool, selection: Selection, inputs: &[Input]) -> u64 {
+    let mut columns = inputs.iter().map(|input| input.keying()?.same_columns());
+    let first = columns.next().flatten();
+    let have_same = first.is_some() && columns.all(|other| other == first);
+    if can_be_reread && (have_same || !selection.records) {
+        machine::default_memory_bytes()
+    } else {
+        0
+    }
 }

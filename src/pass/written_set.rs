@@ -42,6 +42,7 @@ use crate::memory::buffer::Buffer;
 use crate::pass::ordered_scan::{
     ChunkOutput, Destination, OrderedOutput, OrderedWorker, scan_in_order,
 };
+use crate::plan::Plan;
 use crate::record::{Columns, Key, MOST_BUILT_BYTES};
 use crate::run::Run;
 use crate::set::places::{FilePlace, PlaceTable, places_in};
@@ -86,14 +87,13 @@ struct Comparison {
 }
 
 impl WrittenSet {
-    /// Makes a set without lines, for about `lines` lines whose keys are in `columns`, and for an answer of up to
-    /// `most_bytes`.
+    /// Makes a set without lines, as large as `plan` says, whose keys are in `columns`.
     ///
     /// # Errors
     /// [`crate::Error::Memory`]; what the sink reports.
     pub(crate) fn new(
         run: &Run<'_>,
-        (lines, most_bytes): (u64, u64),
+        plan: &Plan,
         columns: Option<Arc<Columns>>,
         out: &Collector<'_>,
     ) -> Result<Self> {
@@ -105,12 +105,12 @@ impl WrittenSet {
         let tail_bytes = run.layout.tail_bytes();
         Ok(Self {
             // It grows, if there are more than memory has room for now.
-            places: PlaceTable::new(budget, lines.min(places_in(left / 2)))?,
+            places: PlaceTable::new(budget, plan.build_lines.min(places_in(left / 2)))?,
             file,
             tail: Buffer::new(budget, CONSUMER, tail_bytes)?,
             filled: 0,
             start: out.settle()?,
-            most_bytes,
+            most_bytes: plan.most_reread_bytes(),
             passed: 0,
             ends: Vec::new(),
             comparison: Comparison {
@@ -176,6 +176,7 @@ impl WrittenSet {
             offset: self.start + self.filled as u64,
             length: line.len() as u64,
         };
+        // Only `auto` has such a limit, and then every input can be read again.
         if place.offset > self.most_bytes {
             return Err(self.comparison.budget.refusal(CONSUMER, place.offset));
         }

@@ -47,6 +47,8 @@ pub(crate) struct LongLines<'a> {
     copies_keys: bool,
     /// The order of the chunks; `None` where workers wait for nobody.
     order: Option<ChunkOrder<'a>>,
+    /// True if a reader waits for memory that others hold; else it is refused what is not there.
+    waits: bool,
 }
 
 /// The order of the chunks of a scan whose workers wait for one another.
@@ -65,38 +67,6 @@ impl std::fmt::Debug for ChunkOrder<'_> {
             .finish_non_exhaustive()
     }
 }
-
-/// Grants the buffers of one long line.
-pub(super) trait Granting {
-    /// Grants a first buffer of `bytes` for the line at `offset` of the file or stream `name`.
-    ///
-    /// # Errors
-    /// Where there is none.
-    fn buffer(&self, name: &Path, offset: u64, bytes: u64) -> Result<Buffer>;
-
-    /// Doubles the buffer, or gives it all that there is where that is less. The bytes in it stay.
-    ///
-    /// # Errors
-    /// Where there is no more.
-    fn lengthen(&self, buffer: &mut Buffer, name: &Path, offset: u64) -> Result<()>;
-
-    /// Grants the memory for a copy of the key of the line at `offset` of `name`, which has `line_bytes` in a buffer of
-    /// `held`. `None` where keys are not copied or short, and where there is no room even when no other line holds
-    /// memory: whether the key must be copied shows only later.
-    ///
-    /// # Errors
-    /// Where it must be asked for in turn; when the scan is to stop.
-    fn key_room(
-        &self,
-        name: &Path,
-        offset: u64,
-        line_bytes: u64,
-        held: u64,
-    ) -> Result<Option<Box<Reservation>>>;
-}
-
-/// Grants what there is at once, to a chunk whose turn has not come.
-pub(super) struct Ahead<'l>(&'l LongLines<'l>, &'l MemoryBudget);
 
 /// Knows how the memory of the process is divided.
 pub(crate) trait LimitAdvice: std::fmt::Debug + Sync {
@@ -122,6 +92,7 @@ impl<'a> LongLines<'a> {
             advice,
             copies_keys: false,
             order: None,
+            waits: true,
         }
     }
 
@@ -141,9 +112,20 @@ impl<'a> LongLines<'a> {
         }
     }
 
-    /// Returns what grants long lines before their turn; `None` where they have no order.
-    pub(super) fn ahead(&self) -> Option<Ahead<'_>> {
-        self.order.as_ref().map(|order| Ahead(self, &order.ahead))
+    /// Returns the memory for long lines before their turn; `None` where they have no order. Nobody waits for it: what
+    /// is not there is refused with [`Error::Memory`] or [`Error::LineTooLong`].
+    pub(super) fn ahead(&self) -> Option<Self> {
+        let order = self.order.as_ref()?;
+        let ahead = Self::new(
+            order.ahead.clone(),
+            self.advice,
+            self.interrupt,
+            self.failure,
+        );
+        Some(Self {
+            waits: false,
+            ..ahead.copying_keys(self.copies_keys)
+        })
     }
 
     /// Waits until the chunk with this number may have a long line, and [takes the turn](LongLines::take_turn).
@@ -175,6 +157,16 @@ impl<'a> LongLines<'a> {
         self.failure.note_at(location, error)
     }
 
+    /// Grants a first buffer of `bytes` for the line at `offset` of the file or stream `name`. Call it in turn.
+    ///
+    /// # Errors
+    /// [`Error::LineTooLong`] where the whole budget has not as much.
+    pub(super) fn buffer(&self, name: &Path, offset: u64, bytes: u64) -> Result<Buffer> {
+        self.when_there_is_room(name, offset, 0, || {
+            Buffer::new(&self.budget, LONG_LINE, bytes)
+        })
+    }
+
     /// Grants a buffer of `bytes` for a line that takes all of them with what is stored with it, at `offset` of
     /// `name`. Only one thread may ask for these.
     ///
@@ -187,8 +179,21 @@ impl<'a> LongLines<'a> {
         }
     }
 
+    /// Doubles the buffer, or gives it all of the budget where that is less. The bytes in it stay.
+    ///
+    /// # Errors
+    /// [`Error::LineTooLong`] where the buffer has the whole budget already.
+    pub(super) fn lengthen(&self, buffer: &mut Buffer, name: &Path, offset: u64) -> Result<()> {
+        let held = buffer.len() as u64;
+        let most = self.budget.limit_bytes() & !(PAGE - 1);
+        if held >= most {
+            return Err(self.too_long(name, offset, None));
+        }
+        self.when_there_is_room(name, offset, held, || buffer.grow((held * 2).min(most)))
+    }
+
     /// Repeats `ask` until it is granted, for as long as long lines of others hold memory that workers will give
-    /// back. `held` are the bytes that the line in question has itself.
+    /// back; asks once where nobody waits. `held` are the bytes that the line in question has itself.
     fn when_there_is_room<T>(
         &self,
         name: &Path,
@@ -199,6 +204,7 @@ impl<'a> LongLines<'a> {
         loop {
             let others = self.budget.limit_bytes() - self.budget.available_bytes() - held;
             match ask() {
+                refused @ Err(Error::Memory { .. }) if !self.waits => return refused,
                 Err(Error::Memory { .. }) if others > 0 => {
                     self.check()?;
                     thread::sleep(WAIT);
@@ -217,9 +223,29 @@ impl<'a> LongLines<'a> {
         self.refusal(name, offset, line_bytes, needed)
     }
 
-    /// Returns true if the key of a line of `line_bytes` may have to be copied, with memory of its own.
-    fn may_copy_key(&self, line_bytes: u64) -> bool {
-        self.copies_keys && line_bytes > MOST_BUILT_BYTES as u64
+    /// Grants the memory for a copy of the key of the line at `offset` of `name`, which has `line_bytes` in a buffer of
+    /// `held`. `None` where keys are not copied or short, and where there is no room even when no other line holds
+    /// memory: whether the key must be copied shows only later. Call it in turn: who works on the line then waits for
+    /// nobody but the chunks before its own.
+    ///
+    /// # Errors
+    /// When the scan is to stop; [`Error::Memory`] where nobody waits.
+    pub(super) fn key_room(
+        &self,
+        name: &Path,
+        offset: u64,
+        line_bytes: u64,
+        held: u64,
+    ) -> Result<Option<Box<Reservation>>> {
+        if !self.copies_keys || line_bytes <= MOST_BUILT_BYTES as u64 {
+            return Ok(None);
+        }
+        let bytes = Columns::most_copied(line_bytes);
+        let ask = || self.budget.reserve("the copy of a long key", bytes);
+        match self.when_there_is_room(name, offset, held, ask) {
+            Err(Error::LineTooLong { .. }) => Ok(None),
+            granted => granted.map(|granted| Some(Box::new(granted))),
+        }
     }
 
     /// Makes the error for a line of `line_bytes` of the file or stream `name` whose key has no room for a copy.
@@ -245,75 +271,6 @@ impl<'a> LongLines<'a> {
             longest_bytes,
             least_bytes: round_mebibytes(enough),
         }
-    }
-}
-
-/// Grants them in turn: waits for the workers that have long lines.
-///
-/// # Errors
-/// [`Error::LineTooLong`] where the whole budget has not as much.
-impl Granting for LongLines<'_> {
-    fn buffer(&self, name: &Path, offset: u64, bytes: u64) -> Result<Buffer> {
-        self.when_there_is_room(name, offset, 0, || {
-            Buffer::new(&self.budget, LONG_LINE, bytes)
-        })
-    }
-
-    fn lengthen(&self, buffer: &mut Buffer, name: &Path, offset: u64) -> Result<()> {
-        let held = buffer.len() as u64;
-        let most = self.budget.limit_bytes() & !(PAGE - 1);
-        if held >= most {
-            return Err(self.too_long(name, offset, None));
-        }
-        self.when_there_is_room(name, offset, held, || buffer.grow((held * 2).min(most)))
-    }
-
-    fn key_room(
-        &self,
-        name: &Path,
-        offset: u64,
-        line_bytes: u64,
-        held: u64,
-    ) -> Result<Option<Box<Reservation>>> {
-        if !self.may_copy_key(line_bytes) {
-            return Ok(None);
-        }
-        let bytes = Columns::most_copied(line_bytes);
-        let ask = || self.budget.reserve("the copy of a long key", bytes);
-        match self.when_there_is_room(name, offset, held, ask) {
-            Err(Error::LineTooLong { .. }) => Ok(None),
-            granted => granted.map(|granted| Some(Box::new(granted))),
-        }
-    }
-}
-
-/// Waits for nobody.
-///
-/// # Errors
-/// [`Error::Memory`].
-impl Granting for Ahead<'_> {
-    fn buffer(&self, _name: &Path, _offset: u64, bytes: u64) -> Result<Buffer> {
-        Buffer::new(self.1, LONG_LINE, bytes)
-    }
-
-    fn lengthen(&self, buffer: &mut Buffer, _name: &Path, _offset: u64) -> Result<()> {
-        buffer.grow(buffer.len() as u64 * 2)
-    }
-
-    fn key_room(
-        &self,
-        _name: &Path,
-        _offset: u64,
-        line_bytes: u64,
-        _held: u64,
-    ) -> Result<Option<Box<Reservation>>> {
-        if !self.0.may_copy_key(line_bytes) {
-            return Ok(None);
-        }
-        let granted = self
-            .1
-            .reserve(LONG_LINE, Columns::most_copied(line_bytes))?;
-        Ok(Some(Box::new(granted)))
     }
 }
 

@@ -26,7 +26,7 @@ use crate::input::parts::Parts;
 use crate::lines::LineFormat;
 use crate::memory::buffer::{Buffer, PAGE};
 use crate::reading::chunk::{Chunk, ChunkRules, Cut, Pooled};
-use crate::reading::long_lines::Granting;
+use crate::reading::long_lines::LongLines;
 
 /// A file that is open for a reading; shared by several reader threads, with no lock between them.
 #[derive(Debug, Clone, Copy)]
@@ -119,7 +119,7 @@ impl RangeReader<'_> {
         if let Some(ahead) = long_lines.ahead() {
             match self.put_together(offset, &ahead, |error, _, _| error) {
                 // In its turn there is more.
-                Err(Error::Memory { .. }) => {}
+                Err(Error::Memory { .. } | Error::LineTooLong { .. }) => {}
                 line => return line,
             }
         }
@@ -134,23 +134,23 @@ impl RangeReader<'_> {
         })
     }
 
-    /// Puts the line that starts at `offset` together in a buffer of `granting`, which doubles until the end of the
+    /// Puts the line that starts at `offset` together in a buffer of `long_lines`, which doubles until the end of the
     /// line is in it.
     ///
     /// # Errors
-    /// Those of reading, and of `granting`. Where a buffer cannot become longer, `explain` makes the error of it, from
-    /// the buffer, and where in the file the line goes on.
+    /// Those of reading, and of `long_lines`. Where a buffer cannot become longer, `explain` makes the error of it,
+    /// from the buffer, and where in the file the line goes on.
     fn put_together(
         &self,
         offset: u64,
-        granting: &impl Granting,
+        long_lines: &LongLines<'_>,
         explain: impl FnOnce(Error, Buffer, u64) -> Error,
     ) -> Result<Chunk> {
         let size = self.file.size();
         let base = offset & !(PAGE - 1);
         let first = (offset - base) as usize;
         let bytes = 2 * ChunkRules::buffer_bytes(self.rules.chunk_bytes);
-        let mut buffer = granting.buffer(self.name(), offset, bytes)?;
+        let mut buffer = long_lines.buffer(self.name(), offset, bytes)?;
         let mut filled = 0;
         loop {
             let read_end = (base + buffer.len() as u64).min(size);
@@ -165,10 +165,10 @@ impl RangeReader<'_> {
             if let Some(end) = found.or((read_end == size).then_some(filled)) {
                 let (line_bytes, held) = ((end - first) as u64, buffer.len() as u64);
                 let mut chunk = self.chunk(buffer, first, end, offset, false);
-                chunk.key_room = granting.key_room(self.name(), offset, line_bytes, held)?;
+                chunk.key_room = long_lines.key_room(self.name(), offset, line_bytes, held)?;
                 return Ok(chunk);
             }
-            if let Err(error) = granting.lengthen(&mut buffer, self.name(), offset) {
+            if let Err(error) = long_lines.lengthen(&mut buffer, self.name(), offset) {
                 return Err(explain(error, buffer, base + filled as u64));
             }
         }

@@ -28,7 +28,6 @@ use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::reading::chunk::{Chunk, ChunkRules, Cut, Pooled};
 use crate::reading::location::Location;
-use crate::reading::long_lines::Granting;
 use crate::reading::lookahead::Lookahead;
 use crate::temp::space::TempSpace;
 

@@ -312,8 +312,7 @@ impl<'a> StepState<'a> {
                 let of_records = self.plan.sized.rule().keeps_records_of(1);
                 let keying = input.keying().filter(|_| of_records);
                 let columns = keying.map(|keying| Arc::clone(keying.columns(0)));
-                let size = (self.plan.build_lines, self.plan.most_reread_bytes());
-                WrittenSet::new(run, size, columns, out)?
+                WrittenSet::new(run, self.plan, columns, out)?
             }
         };
         set.write_new(run, input, out)?;

@@ -57,38 +57,7 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
         if let Ok(rereading) = rereading {
             return written_set(sized, rereading);
         }
-        if let Err(NotReread::NotCached) = rereading {
-            return Err(Error::usage(
-                format!(
-                    "{OF_STRATEGY}memory would have to read repeats in a result that is not surely in the page cache"
-                ),
-                "choose it, if there is enough memory for that",
-            ));
-        }
-        let (what, advice) = if sized.rule().tells_places() {
-            (
-                "tell the places of dropped lines",
-                "choose partition, or leave out `with_duplicate_places`",
-            )
-        } else if sized.rule().picks_first() {
-            (
-                "write the first record of each key",
-                if rereading.is_err_and(|reason| reason == NotReread::NoFile) {
-                    "choose partition, leave out `of_records`, or write to a file that is not compressed"
-                } else {
-                    "choose partition, or leave out `of_records`"
-                },
-            )
-        } else {
-            (
-                "write records with a count",
-                "choose partition, or leave out `of_records`",
-            )
-        };
-        return Err(Error::usage(
-            format!("{OF_STRATEGY}memory cannot {what}"),
-            advice,
-        ));
+        return Err(unwritable(sized, rereading.err()));
     }
     let has_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
     let set_bytes =
@@ -130,6 +99,40 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
         design.held = sizes.of_set;
     }
     Ok(design.priced(sized))
+}
+
+/// Makes the error for records, or places, that a set does not have when it is complete; `reason` says why the answer
+/// has not either.
+fn unwritable(sized: &SizedJob, reason: Option<NotReread>) -> Error {
+    if reason == Some(NotReread::NotCached) {
+        return Error::usage(
+            format!(
+                "{OF_STRATEGY}memory would have to read repeats in a result that is not surely in the page cache"
+            ),
+            "choose it, if there is enough memory for that",
+        );
+    }
+    let (what, advice) = if sized.rule().tells_places() {
+        (
+            "tell the places of dropped lines",
+            "choose partition, or leave out `with_duplicate_places`",
+        )
+    } else if sized.rule().picks_first() {
+        (
+            "write the first record of each key",
+            if reason == Some(NotReread::NoFile) {
+                "choose partition, leave out `of_records`, or write to a file that is not compressed"
+            } else {
+                "choose partition, or leave out `of_records`"
+            },
+        )
+    } else {
+        (
+            "write records with a count",
+            "choose partition, or leave out `of_records`",
+        )
+    };
+    Error::usage(format!("{OF_STRATEGY}memory cannot {what}"), advice)
 }
 
 /// Counts the bitmaps of addresses that answer it, those that are in memory at the same time; `None` if lines are
