@@ -52,7 +52,7 @@ pub(crate) struct Commands {
     outputs: Mutex<Vec<OutputFacts>>,
     /// The rules for what comes before the records of each output; `None` if nothing does.
     rules: Option<FrontRules>,
-    /// The first header of an output, and the number of that.
+    /// The fields of the first header of an output, and the number of that.
     header: Option<(Vec<u8>, usize)>,
 }
 
@@ -144,7 +144,7 @@ impl Commands {
             let front = header(&output, self.name(number), rules, &stop)?;
             self.note_front(number, &front);
             if let Some(header) = &front.header {
-                self.header = Some((header.record.clone(), number));
+                self.header = Some((header.fields().to_vec(), number));
             } else if number < last {
                 // One that is empty says nothing of the others. It runs again in its turn.
                 continue;
@@ -167,7 +167,7 @@ impl Commands {
         let front = header(&output, name, rules, stop)?;
         self.note_front(number, &front);
         match (front.header, &self.header) {
-            (Some(header), Some((first, of))) if header.record != *first => Err(Error::usage(
+            (Some(header), Some((first, of))) if header.fields() != first => Err(Error::usage(
                 format!(
                     "{}: its header is not that of {}",
                     name.display(),

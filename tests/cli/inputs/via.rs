@@ -113,12 +113,16 @@ fn b27_headers_of_outputs_are_no_records() {
     sandbox.write("a", "id,url\n1,x\n2,y\n");
     sandbox.write("b", "# note\nid,url\n3,y\n4,z");
     sandbox.write("other", "id,name\n3,y\n");
+    sandbox.write("marked", "\u{feff}id,url\r\n5,z\n");
     sandbox.write("empty", "");
     for strategy in ["partition", "sieve"] {
         let arguments =
             format!("union --csv --header --comment # -k url --order input --strategy {strategy}");
         let found = answer(&sandbox, &format!("{arguments} --side a empty b"), "cat");
         assert_eq!(found, "id,url\n1,x\n2,y\n4,z\n");
+        // A byte order mark and the end of a line are no part of a header.
+        let found = answer(&sandbox, &format!("{arguments} --side a marked"), "cat");
+        assert_eq!(found, "id,url\n1,x\n2,y\n5,z\n");
         run_via(&sandbox, &format!("{arguments} --side a other"), "cat")
             .fails(2, &["other: its header is not that of a"]);
     }
