@@ -13,7 +13,7 @@ use crate::plan::designs::{design_of, least_of};
 use crate::plan::filters::MOST_BITS_PER_KEY;
 use crate::plan::job::{Job, SetEstimate};
 use crate::plan::layout::Layout;
-use crate::plan::reading_again;
+use crate::plan::reading_again::Ways;
 use crate::plan::request::check_floor;
 use crate::size::display_at_least;
 
@@ -35,7 +35,7 @@ pub(super) fn with_advice(job: &Job, error: Error) -> Error {
             set_estimate: SetEstimate::Trust,
             ..job.with_memory(mebibytes << 20)
         };
-        reading_again::sized(larger).is_ok_and(|sized| design_of(&sized, strategy).is_ok())
+        Ways::of(larger).is_ok_and(|ways| design_of(&ways, strategy).is_ok())
     };
     advised(what, least_memory(job, fits))
 }
@@ -149,9 +149,9 @@ fn advice_on_rate(job: &Job, accepted: f64) -> String {
 /// accepted rate; `None` if no limit up to [`MOST_MEBIBYTES`] gives it.
 fn memory_for_rate(job: &Job, accepted: f64) -> Option<u64> {
     let is_enough = |memory_bytes: u64| {
-        let design = reading_again::sized(job.with_memory(memory_bytes))
-            .and_then(|sized| design_of(&sized, Strategy::Bloom));
-        let filter = design.ok().and_then(|design| design.costs.filter);
+        let ways = Ways::of(job.with_memory(memory_bytes));
+        let design = |ways: &Ways| design_of(ways, Strategy::Bloom).ok()?.costs.filter;
+        let filter = ways.ok().as_ref().and_then(design);
         filter.is_some_and(|filter| filter.predicted_fpr <= accepted)
     };
     // Steps of an eighth: the message says "about".

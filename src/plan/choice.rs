@@ -5,20 +5,14 @@
 //!
 //! *Cost:* one design for each strategy.
 
-use crate::decode::compressed::Decoding;
 use crate::error::{Error, Result};
 use crate::plan::advice::{too_high, with_advice};
-use crate::plan::assumptions::{HELD_LINE_COST, OF_STRATEGY};
-use crate::plan::decoding::DecodingPlan;
+use crate::plan::assumptions::OF_STRATEGY;
 use crate::plan::design::Design;
 use crate::plan::designs::{design_of, least_of};
-use crate::plan::sizes::SizedJob;
-use crate::plan::{FilterPlan, InputShape, Job, Plan, Rejected, Strategy};
+use crate::plan::reading_again::Ways;
+use crate::plan::{FilterPlan, Job, Plan, Rejected, Strategy};
 use crate::size::display_rate;
-
-/// The cost of finding the key of a record, in bytes that are moved: CSV of 87 bytes a record takes half as long again
-/// as plain lines.
-const KEY_COST: f64 = 40.0;
 
 /// Makes the plan for a strategy that the caller named, or that a stored filter implies.
 ///
@@ -29,8 +23,8 @@ const KEY_COST: f64 = 40.0;
 /// [`Error::MemoryPlan`] when the design does not fit, [`Error::RateTooHigh`] when its filter is predicted
 /// above the accepted rate, [`Error::Usage`] when a filter is to be saved and this strategy builds none, and for a
 /// largest rate where sizes are guesses.
-pub(super) fn asked_for(sized: &SizedJob, strategy: Strategy) -> Result<Plan> {
-    let (job, design) = (&sized.job, design_of(sized, strategy)?);
+pub(super) fn asked_for(ways: &Ways, strategy: Strategy) -> Result<Plan> {
+    let (job, design) = (&ways.sorted.job, design_of(ways, strategy)?);
     if strategy == Strategy::Bloom && job.max_fpr.is_some() && job.guesses_sizes() {
         return Err(Error::usage(
             "`max_fpr`: the sizes of compressed files are only estimated, so a filter's rate cannot be guaranteed",
@@ -53,23 +47,23 @@ pub(super) fn asked_for(sized: &SizedJob, strategy: Strategy) -> Result<Plan> {
     let rejected = Strategy::ALL
         .into_iter()
         .filter(is_other)
-        .map(|other| match design_of(sized, other) {
+        .map(|other| match design_of(ways, other) {
             Ok(design) => reject(&design, format!("you chose {strategy}")),
             Err(error) => refused(job, other, error),
         })
         .collect();
-    Ok(design.into_plan(sized, rejected))
+    Ok(design.into_plan(rejected))
 }
 
 /// Applies the rules of `auto`: `bloom` if the caller accepts its rate and no set fits; else a set that fits, where
-/// nothing else is sure to find room on disk; else the exact strategy that moves the fewest bytes, as [`moved`] counts
-/// them.
-pub(super) fn chosen(sized: &SizedJob) -> Result<Plan> {
-    let job = &sized.job;
+/// nothing else is sure to find room on disk; else the exact strategy that moves the fewest bytes, as
+/// [`Design::moved_bytes`] counts them.
+pub(super) fn chosen(ways: &Ways) -> Result<Plan> {
+    let job = &ways.sorted.job;
     // In the order of the rules: a set first, if one fits.
-    let (mut possible, mut rejected) = (Vec::<Design>::new(), Vec::new());
+    let (mut possible, mut rejected) = (Vec::<Design<'_>>::new(), Vec::new());
     for strategy in Strategy::ALL {
-        match design_of(sized, strategy) {
+        match design_of(ways, strategy) {
             Err(error) => rejected.push(refused(job, strategy, error)),
             Ok(design) => match objection(job, &design, !possible.is_empty()) {
                 Some(reason) => rejected.push(reject(&design, reason)),
@@ -83,14 +77,14 @@ pub(super) fn chosen(sized: &SizedJob) -> Result<Plan> {
     let (winner, reason) = match possible.first().map(|first| first.costs.strategy) {
         // Nothing fits. The reason of the one that needs the least memory is the one that helps.
         None => {
-            return design_of(sized, least_of(job)).map(|design| design.into_plan(sized, rejected));
+            return design_of(ways, least_of(job)).map(|design| design.into_plan(rejected));
         }
         Some(Strategy::Bloom) => (0, "auto prefers bloom at the rate that you accept".into()),
         Some(Strategy::Memory) if spares_disk => {
             (0, "memory is sure to need no temporary disk".into())
         }
         Some(_) => {
-            let fewest = (0..possible.len()).min_by_key(|&at| moved(job, &possible[at]));
+            let fewest = (0..possible.len()).min_by_key(|&at| possible[at].moved_bytes());
             let winner = fewest.unwrap_or(0);
             let name = possible[winner].costs.strategy;
             (winner, format!("{name} is expected to move fewer bytes"))
@@ -100,11 +94,11 @@ pub(super) fn chosen(sized: &SizedJob) -> Result<Plan> {
     let losers = possible.iter().map(|other| reject(other, reason.clone()));
     rejected.extend(losers);
     rejected.sort_by_key(|other| Strategy::ALL.iter().position(|&it| it == other.strategy));
-    Ok(design.into_plan(sized, rejected))
+    Ok(design.into_plan(rejected))
 }
 
 /// Says why `auto` must not choose this design; `None` if it may. `bloom` is not asked for where a set fits.
-fn objection(job: &Job, design: &Design, set_fits: bool) -> Option<String> {
+fn objection(job: &Job, design: &Design<'_>, set_fits: bool) -> Option<String> {
     match design.costs.strategy {
         _ if job.wants_filter && design.costs.filter.is_none() => {
             Some("it builds no filter that could be saved".to_owned())
@@ -137,7 +131,7 @@ fn refused(job: &Job, strategy: Strategy, error: Error) -> Rejected {
 }
 
 /// Says why `auto` must not choose this `bloom`; `None` if the caller accepts its predicted rate.
-fn unwanted_bloom(job: &Job, design: &Design) -> Option<String> {
+fn unwanted_bloom(job: &Job, design: &Design<'_>) -> Option<String> {
     let predicted = design
         .costs
         .filter
@@ -159,52 +153,12 @@ fn unwanted_bloom(job: &Job, design: &Design) -> Option<String> {
 }
 
 /// Makes the entry of a strategy that would have run, with its costs.
-fn reject(design: &Design, reason: String) -> Rejected {
+fn reject(design: &Design<'_>, reason: String) -> Rejected {
     Rejected {
         strategy: design.costs.strategy,
         reason,
         costs: Some(design.costs.clone()),
     }
-}
-
-/// Adds up the bytes read and written, on disk or in memory, and what decoding costs and finding keys: `auto` compares
-/// exact strategies by this sum.
-///
-/// Lines that blocks and large sets hold in memory are moved, too, and each waits for memory when it comes and when it
-/// is written. So a set is not worth it where few lines come again: a union of 2 x 10 million URLs takes 2.0 to 6.1 s
-/// with a set of 1.4 GB, by how soon the system gives that memory, and 2.2 s with filters of 130 MB, which read the
-/// files twice.
-fn moved(job: &Job, design: &Design) -> u64 {
-    let costs = &design.costs;
-    // What is spilled is written once and read once; all other bytes are of inputs.
-    let of_inputs = costs.bytes_read.saturating_sub(costs.bytes_written);
-    let lanes = if design.writes_in_order() {
-        1
-    } else {
-        DecodingPlan::of(job).lanes
-    };
-    let understood = (of_inputs as f64 * understanding_cost(job, lanes)) as u64;
-    let all = costs.bytes_read.saturating_add(costs.bytes_written);
-    let held = design.held.lines.saturating_mul(HELD_LINE_COST);
-    let held = held.saturating_add(design.held.bytes);
-    all.saturating_add(understood).saturating_add(held)
-}
-
-/// Returns the mean cost of decoding a byte of the inputs in so many lanes and of finding its key, in bytes that are
-/// moved.
-fn understanding_cost(job: &Job, lanes: u64) -> f64 {
-    let bytes = |shape: &InputShape| shape.bytes.unwrap_or(0) as f64;
-    let lanes = lanes as f64;
-    let cost = |shape: &InputShape| {
-        let decoding =
-            |decoding: Decoding| decoding.cost as f64 / lanes.min(decoding.pieces as f64);
-        let records = shape.lines.filter(|_| shape.key_bytes.is_some());
-        let keys = records.unwrap_or(0) as f64 * KEY_COST / bytes(shape).max(1.0);
-        keys + shape.decoding.map_or(0.0, decoding)
-    };
-    let all: f64 = job.inputs.iter().map(bytes).sum();
-    let costs = job.inputs.iter().map(|shape| bytes(shape) * cost(shape));
-    costs.sum::<f64>() / all.max(1.0)
 }
 
 /// The share of itself by which the rate of a complete filter may be above the accepted one: it is a measurement.

@@ -9,13 +9,23 @@ use crate::plan::assumptions::OF_STRATEGY;
 use crate::plan::design::first_side_sieve::first_side_sieve;
 use crate::plan::design::negatives::{bloom_difference, bloom_union};
 use crate::plan::design::singleton_sieve::singleton_sieve;
-use crate::plan::design::{Design, bloom, memory, partition, sieve};
+use crate::plan::design::{Design, bloom, cheaper, memory, partition, sieve};
 use crate::plan::job::Job;
+use crate::plan::reading_again::Ways;
 use crate::plan::sizes::SizedJob;
 use crate::selection::{Approximate, Order};
 
-/// Designs a job with one strategy, or says why it does not fit the limit.
-pub(super) fn design_of(sized: &SizedJob, strategy: Strategy) -> Result<Design, Error> {
+/// Designs a job with one strategy, in the way that moves fewer bytes; or says why it does not fit the limit.
+pub(super) fn design_of(ways: &Ways, strategy: Strategy) -> Result<Design<'_>, Error> {
+    let again = ways.again.as_ref().map(|again| design_in(again, strategy));
+    cheaper(
+        design_in(&ways.sorted, strategy),
+        again.and_then(Result::ok),
+    )
+}
+
+/// Designs a job with one strategy and one way to put its answer in order.
+fn design_in(sized: &SizedJob, strategy: Strategy) -> Result<Design<'_>, Error> {
     match strategy {
         Strategy::Sieve if sized.rule().asks_first() => first_side_sieve(sized),
         Strategy::Sieve if !sized.rule().finds_common() => singleton_sieve(sized),
@@ -40,7 +50,7 @@ pub(super) fn least_of(job: &Job) -> Strategy {
 /// # Errors
 /// [`Error::Usage`] for any other, and for the order of the input where it is not known: `bloom` finds common lines in
 /// the last input alone, and those of a union where a worker comes to them first.
-fn approximate(sized: &SizedJob) -> Result<Design, Error> {
+fn approximate(sized: &SizedJob) -> Result<Design<'_>, Error> {
     let (rule, keeps_order) = (sized.rule(), sized.rule().order() == Order::Input);
     let usage =
         |what: &str, advice: &str| Err(Error::usage(format!("{OF_STRATEGY}{what}"), advice));

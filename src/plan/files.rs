@@ -10,7 +10,7 @@
 use crate::notice::Notice;
 use crate::plan::assumptions::MANY_FILES;
 use crate::plan::designs::design_of;
-use crate::plan::reading_again;
+use crate::plan::reading_again::Ways;
 use crate::plan::{Job, ManyFiles, Plan};
 
 /// The seconds that a file takes to create, write and remove, after a run or two that did the same.
@@ -27,12 +27,13 @@ impl ManyFiles {
             buckets: None,
             ..job.clone()
         };
-        let chosen =
-            reading_again::sized(chosen).and_then(|sized| design_of(&sized, plan.strategy()));
+        let buckets_in = |ways: &Ways| Ok(design_of(ways, plan.strategy())?.costs.buckets);
         Some(Self {
             files,
             seconds: files as f64 * SECONDS_OF_FILE,
-            enough_buckets: chosen.map_or(0, |design| design.costs.buckets),
+            enough_buckets: Ways::of(chosen)
+                .and_then(|ways| buckets_in(&ways))
+                .unwrap_or(0),
         })
     }
 }

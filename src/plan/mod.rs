@@ -19,7 +19,7 @@
 //!          │
 //!          ▼
 //!         sizes: inputs in working order, their sizes and sides, once for all designs
-//!          │
+//!          │                                ─▶ reading_again: the same for an answer that is not sorted
 //!          ▼
 //!         design: one function per strategy ─▶ layout   divides the memory, of which decoding has a share
 //!          │                                ─▶ filters  sizes filters, estimates survivors
@@ -51,7 +51,6 @@ mod phases;
 mod reading_again;
 mod refusal;
 mod request;
-mod rereading;
 pub(crate) mod revision;
 mod shares;
 mod sizes;
@@ -76,6 +75,7 @@ pub(crate) use job::{all_threads, smallest, threads_bytes};
 pub(crate) use layout::Layout;
 pub use ordering::OrderPlan;
 pub use phases::PlannedPhase;
+use reading_again::Ways;
 pub(crate) use request::least_for_any_plan;
 use request::{check_floor, check_request};
 pub(crate) use shares::LEAST_USABLE_BYTES;
@@ -132,14 +132,14 @@ pub use strategy::Strategy;
 pub fn plan(job: &Job) -> Result<Plan> {
     check_floor(job)?;
     check_request(job)?;
-    let sized = reading_again::sized(job.clone())?;
+    let ways = Ways::of(job.clone())?;
     let plan = match job.strategy {
         // A stored filter has no lines to compare: `bloom` is the only strategy that can use it.
         None | Some(Strategy::Bloom) if job.stored_filter.is_some() => {
-            asked_for(&sized, Strategy::Bloom)
+            asked_for(&ways, Strategy::Bloom)
         }
-        Some(strategy) => asked_for(&sized, strategy),
-        None => chosen(&sized),
+        Some(strategy) => asked_for(&ways, strategy),
+        None => chosen(&ways),
     };
     let plan = plan.map_err(|error| with_advice(job, error))?;
     Ok(Plan {

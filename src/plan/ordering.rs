@@ -12,12 +12,15 @@ use serde::Serialize;
 
 use crate::batch::ORDINAL_BYTES;
 use crate::memory::buffer::{PAGE, round_up};
-use crate::plan::job::DataSize;
+use crate::plan::job::{DataSize, Job};
 use crate::plan::layout::Layout;
-use crate::plan::reading_again::{answer_bytes, spilled_bytes};
 use crate::plan::sizes::SizedJob;
 use crate::plan::{Costs, Strategy};
 use crate::selection::Order;
+
+/// The bytes that a sort keeps of each line of the answer besides its own: rank and offset in memory, or lengths and
+/// ordinal.
+const ENTRY_BYTES: u64 = 12;
 
 /// The way in which the answer is put in order, and what that costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -96,4 +99,18 @@ fn lines_with_ordinals(sized: &SizedJob, sizes: &[DataSize]) -> u64 {
     (sized.order.iter().zip(sizes))
         .filter(|&(&index, _)| keeps(index))
         .fold(0, |lines: u64, (_, size)| lines.saturating_add(size.lines))
+}
+
+/// Returns the bytes of an answer, with what a sort needs of each line.
+fn answer_bytes(answer: DataSize) -> u64 {
+    answer.bytes + answer.lines.saturating_mul(ENTRY_BYTES)
+}
+
+/// Returns how many bytes of an answer are written and read again if it is sorted in `memory_bytes`.
+fn spilled_bytes(answer_bytes: u64, memory_bytes: u64, job: &Job) -> u64 {
+    if answer_bytes > memory_bytes || job.always_spill {
+        answer_bytes
+    } else {
+        0
+    }
 }

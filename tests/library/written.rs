@@ -398,5 +398,11 @@ fn records_whose_keys_are_in_different_columns_are_not_read_again() {
     let ordered = selection.ordered(Order::Input);
     let (found, stats) = union_file(&sandbox, &sources, ordered, &options(None)).unwrap();
     let expected = of(false, 0..500) + &of(true, 500..900);
-    assert!(found == expected.as_bytes() && stats.strategy != "memory");
+    assert!(found == expected.as_bytes());
+    // Of a set of keys, another reading writes the records.
+    let writes_afterwards = stats
+        .phases
+        .iter()
+        .any(|phase| phase.name.starts_with("write "));
+    assert!(writes_afterwards || stats.strategy != "memory");
 }

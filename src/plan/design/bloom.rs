@@ -35,7 +35,7 @@ const CHAIN_SHARE: u64 = 4;
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks. Whether the rate is accepted
 /// is checked by the callers.
-pub(crate) fn bloom(sized: &SizedJob) -> Result<Design, Error> {
+pub(crate) fn bloom(sized: &SizedJob) -> Result<Design<'_>, Error> {
     let (job, sizes, distinct) = (&sized.job, &sized.sizes, &sized.distinct);
     let mut layout = sized.scan;
     // A stored filter is one more input.
@@ -96,7 +96,7 @@ pub(crate) fn bloom(sized: &SizedJob) -> Result<Design, Error> {
     design.costs.expected_false_lines = false_lines;
     design.costs.most_wrong_lines = (most_false_lines > false_lines).then_some(most_false_lines);
     design.costs.expected_precision = precision;
-    Ok(design.priced(sized))
+    Ok(design.priced())
 }
 
 /// Returns the cap on bits per key of each filter of a `bloom` with `chain` filters. Their rates add up, so each may

@@ -26,7 +26,7 @@ const FIRST_SHARE: u64 = 2;
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks; [`Error::Usage`] where the filter
 /// would be of a pipe, unless the caller asked for `sieve`.
-pub(in crate::plan) fn first_side_sieve(sized: &SizedJob) -> Result<Design, Error> {
+pub(in crate::plan) fn first_side_sieve(sized: &SizedJob) -> Result<Design<'_>, Error> {
     let (job, sizes, telling) = (&sized.job, &sized.sizes, 1..=sized.sizes.telling);
     refuse_pipes(sized, sized.order.get(telling.clone()).unwrap_or_default())?;
     let others = DataSize::sum(sized.kept.get(1..).unwrap_or_default());
@@ -52,5 +52,5 @@ pub(in crate::plan) fn first_side_sieve(sized: &SizedJob) -> Result<Design, Erro
     design.joined_bytes = survivors.bytes;
     design.costs.filter = Some(filter);
     design.second_filter = Some(second);
-    Ok(design.priced(sized))
+    Ok(design.priced())
 }

@@ -5,12 +5,11 @@
 use crate::batch::coalescer::Coalescer;
 use crate::error::Error;
 use crate::plan::assumptions::OF_STRATEGY;
-use crate::plan::design::written_set::written_set;
-use crate::plan::design::{Design, set_refusal};
+use crate::plan::design::written_set::{NotReread, written_set};
+use crate::plan::design::{Design, cheaper, set_refusal};
 use crate::plan::filters::expected_survivors;
 use crate::plan::job::{DataSize, SetEstimate};
 use crate::plan::refusal::refusal;
-use crate::plan::rereading::{NotReread, Rereading};
 use crate::plan::sizes::SizedJob;
 use crate::plan::steps::List;
 use crate::plan::{FilterPlan, Strategy};
@@ -45,20 +44,26 @@ pub(in crate::plan) fn resident_set_bytes(extent: DataSize) -> u64 {
     (extent.set_bytes() as f64 * ARENA_SLACK) as u64 + SHARDS as u64 * each_shard
 }
 
-/// Designs `memory`: the building inputs as a set, the others streamed past it.
+/// Designs `memory`: the building inputs as a set, or a union as its own set where it can be that and so moves fewer
+/// bytes.
+///
+/// # Errors
+/// As [`resident_set`]; [`Error::Usage`] for records, or places, that only a union that is its own set would have.
+pub(crate) fn memory(sized: &SizedJob) -> Result<Design<'_>, Error> {
+    let written = written_set(sized);
+    if sized.rule().writes_again() && !sized.rule().repeats() {
+        return written.map_err(|reason| unwritable(sized, reason));
+    }
+    cheaper(resident_set(sized), written.ok())
+}
+
+/// Designs a set in memory: the building inputs are in it, the others are streamed past it.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] where the set does not fit; see [`SetEstimate`] for how far that estimate is
 /// trusted. Refused, too, where no input has a known size and the caller did not name `memory`.
-pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
+fn resident_set(sized: &SizedJob) -> Result<Design<'_>, Error> {
     let (job, sizes, layout) = (&sized.job, &sized.sizes, sized.scan);
-    let rereading = Rereading::of(sized);
-    if sized.rule().writes_again() && !sized.rule().repeats() {
-        if let Ok(rereading) = rereading {
-            return written_set(sized, rereading);
-        }
-        return Err(unwritable(sized, rereading.err()));
-    }
     let has_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
     let set_bytes =
         resident_set_bytes(sizes.of_set).saturating_add(sized.tally_bytes(sizes.of_set));
@@ -75,10 +80,6 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
         }
         SetEstimate::Overflowed => true,
     };
-    let rereading = rereading.ok().filter(|it| it.fits(job));
-    if let Some(rereading) = rereading.filter(|_| is_refused || Rereading::gives_order(sized)) {
-        return written_set(sized, rereading);
-    }
     if is_refused {
         return Err(refusal(set_refusal(sized, job.memory_bytes), job));
     }
@@ -98,41 +99,37 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
     if list == List::Set && set_bytes > LARGE_SET_BYTES {
         design.held = sizes.of_set;
     }
-    Ok(design.priced(sized))
+    Ok(design.priced())
 }
 
 /// Makes the error for records, or places, that a set does not have when it is complete; `reason` says why the answer
 /// has not either.
-fn unwritable(sized: &SizedJob, reason: Option<NotReread>) -> Error {
-    if reason == Some(NotReread::NotCached) {
-        return Error::usage(
-            format!(
-                "{OF_STRATEGY}memory would have to read repeats in a result that is not surely in the page cache"
-            ),
+fn unwritable(sized: &SizedJob, reason: NotReread) -> Error {
+    let rule = sized.rule();
+    let (what, advice) = match reason {
+        NotReread::NoRoom(error) => return error,
+        NotReread::NotCached => (
+            "would have to read repeats in a result that is not surely in the page cache",
             "choose it, if there is enough memory for that",
-        );
-    }
-    let (what, advice) = if sized.rule().tells_places() {
-        (
-            "tell the places of dropped lines",
+        ),
+        _ if rule.tells_places() => (
+            "cannot tell the places of dropped lines",
             "choose partition, or leave out `with_duplicate_places`",
-        )
-    } else if sized.rule().picks_first() {
-        (
-            "write the first record of each key",
-            if reason == Some(NotReread::NoFile) {
-                "choose partition, leave out `of_records`, or write to a file that is not compressed"
-            } else {
-                "choose partition, or leave out `of_records`"
-            },
-        )
-    } else {
-        (
-            "write records with a count",
+        ),
+        NotReread::NoFile if rule.picks_first() => (
+            "cannot write the first record of each key",
+            "choose partition, leave out `of_records`, or write to a file that is not compressed",
+        ),
+        _ if rule.picks_first() => (
+            "cannot write the first record of each key",
             "choose partition, or leave out `of_records`",
-        )
+        ),
+        _ => (
+            "cannot write records with a count",
+            "choose partition, or leave out `of_records`",
+        ),
     };
-    Error::usage(format!("{OF_STRATEGY}memory cannot {what}"), advice)
+    Error::usage(format!("{OF_STRATEGY}memory {what}"), advice)
 }
 
 /// Counts the bitmaps of addresses that answer it, those that are in memory at the same time; `None` if lines are

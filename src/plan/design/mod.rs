@@ -34,6 +34,7 @@ mod bloom;
 mod duplicate_cache;
 pub(in crate::plan) mod first_side_sieve;
 pub(in crate::plan) mod memory;
+mod moved_bytes;
 pub(in crate::plan) mod negatives;
 pub(in crate::plan) mod partition;
 mod sieve;
@@ -65,7 +66,9 @@ const LONGEST_LINE_FACTOR: u64 = 4;
 
 /// A strategy for a job, whose limit it fits, with its costs.
 #[derive(Debug)]
-pub(crate) struct Design {
+pub(crate) struct Design<'s> {
+    /// The job, and how its answer is put in order.
+    pub(crate) sized: &'s SizedJob,
     /// The costs that it would have; `auto` compares these.
     pub(crate) costs: Costs,
     /// The steps of the run.
@@ -82,16 +85,17 @@ pub(crate) struct Design {
     read_back_bytes: u64,
     /// The set in memory, or the bitmaps.
     set_bytes: u64,
-    /// The lines that blocks, a duplicate cache or a large set hold in memory.
+    /// The lines that blocks, a duplicate cache, a large set or a sort that spills hold in memory.
     pub(crate) held: DataSize,
     /// The costs of putting the answer in order.
     ordering: Option<OrderPlan>,
 }
 
-impl Design {
+impl<'s> Design<'s> {
     /// Makes a strategy without filters and buckets. What follows from its steps is not counted yet.
-    fn new(sized: &SizedJob, strategy: Strategy, list: List, layout: Layout) -> Self {
+    fn new(sized: &'s SizedJob, strategy: Strategy, list: List, layout: Layout) -> Self {
         Self {
+            sized,
             costs: Costs {
                 strategy,
                 exact: strategy.is_exact(),
@@ -134,8 +138,9 @@ impl Design {
     }
 
     /// Counts what its steps read, write and hold.
-    fn priced(mut self, sized: &SizedJob) -> Self {
+    fn priced(mut self) -> Self {
         let memory_bytes = self.memory_bytes();
+        let sized = self.sized;
         let (job, costs) = (&sized.job, &mut self.costs);
         let readings = readings(&self.steps, sized.order.len());
         let of_inputs = sized.read.iter().zip(&readings);
@@ -166,6 +171,10 @@ impl Design {
         if !self.writes_in_order() {
             self.ordering = ordering::order(sized, &self.layout, &mut self.costs);
         }
+        // Lines of the answer that are sorted wait for memory like those of a set, and again when runs are merged.
+        if self.ordering.is_some_and(|order| order.spilled_bytes > 0) {
+            self.held = self.held.and(sized.answer);
+        }
         self
     }
 
@@ -175,7 +184,8 @@ impl Design {
     }
 
     /// Makes the plan of this design, with the reasons against the others.
-    pub(crate) fn into_plan(self, sized: &SizedJob, rejected: Vec<Rejected>) -> Plan {
+    pub(crate) fn into_plan(self, rejected: Vec<Rejected>) -> Plan {
+        let sized = self.sized;
         let DataSize { bytes, lines } = sized.sizes.of_set;
         let feeds = self.second_filter.is_some();
         let mut plan = Plan {
@@ -196,6 +206,21 @@ impl Design {
         };
         plan.phases = plan.phases_of(&plan.steps.list, self.joined_bytes, self.read_back_bytes);
         plan
+    }
+}
+
+/// Returns the one of two designs that moves fewer bytes, the first where both move as many.
+///
+/// # Errors
+/// Why there is no first one, where there is no second one, either.
+pub(in crate::plan) fn cheaper<'s>(
+    first: Result<Design<'s>, Error>,
+    second: Option<Design<'s>>,
+) -> Result<Design<'s>, Error> {
+    match (first, second) {
+        (Ok(first), Some(second)) if first.moved_bytes() <= second.moved_bytes() => Ok(first),
+        (_, Some(second)) => Ok(second),
+        (first, None) => first,
     }
 }
 

@@ -28,7 +28,7 @@ use crate::plan::{Distinct, FilterPlan, Strategy};
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
-pub(in crate::plan) fn bloom_difference(sized: &SizedJob) -> Result<Design, Error> {
+pub(in crate::plan) fn bloom_difference(sized: &SizedJob) -> Result<Design<'_>, Error> {
     let (job, distinct, keeps_repeats) = (&sized.job, &sized.distinct, sized.rule().repeats());
     let others = DataSize::sum(sized.kept.get(1..).unwrap_or_default());
     let alone = 1.0 - sized.sizes.common_share;
@@ -61,11 +61,11 @@ pub(in crate::plan) fn bloom_difference(sized: &SizedJob) -> Result<Design, Erro
     let most = missing(asked.most, filter.highest_fpr());
     let mut design = Design::new(sized, Strategy::Bloom, List::Absent, layout);
     design.joined_bytes = spilled.bytes;
-    Ok(design.lacking(filter, least, most).priced(sized))
+    Ok(design.lacking(filter, least, most).priced())
 }
 
 /// Designs `bloom` of a union.
-pub(in crate::plan) fn bloom_union(sized: &SizedJob) -> Design {
+pub(in crate::plan) fn bloom_union(sized: &SizedJob) -> Design<'_> {
     let (job, layout) = (&sized.job, sized.scan);
     let of_all = all_distinct(&sized.distinct);
     let different = match job.any_lines {
@@ -88,10 +88,10 @@ pub(in crate::plan) fn bloom_union(sized: &SizedJob) -> Design {
     let (least, most) = (missing(different.least), missing(different.most));
     Design::new(sized, Strategy::Bloom, List::New, layout)
         .lacking(filter, least, most)
-        .priced(sized)
+        .priced()
 }
 
-impl Design {
+impl Design<'_> {
     /// Adds the filter that answers, for which from `least` to `most` lines are missing.
     fn lacking(mut self, filter: FilterPlan, least: f64, most: f64) -> Self {
         self.costs.filter = Some(filter);

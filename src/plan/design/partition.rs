@@ -52,7 +52,7 @@ pub(in crate::plan) fn partition_layout(
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
-pub(crate) fn partition(sized: &SizedJob) -> Result<Design, Error> {
+pub(crate) fn partition(sized: &SizedJob) -> Result<Design<'_>, Error> {
     let sizes = &sized.sizes;
     let mut layout = partition_layout(sized, sized.scan, sizes.build)?;
     let filter = lopsided_filter(sized, &layout);
@@ -70,7 +70,7 @@ pub(crate) fn partition(sized: &SizedJob) -> Result<Design, Error> {
     if layout.pool.duplicate_cache_bytes > 0 {
         design.held = sizes.of_set;
     }
-    Ok(design.priced(sized))
+    Ok(design.priced())
 }
 
 /// Plans the filter of a first input that is small compared with the others, or may be: compared with a pipe, whose

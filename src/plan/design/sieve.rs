@@ -23,7 +23,7 @@ const SIEVE_POOL_SHARE: u64 = 16;
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
-pub(crate) fn sieve(sized: &SizedJob) -> Result<Design, Error> {
+pub(crate) fn sieve(sized: &SizedJob) -> Result<Design<'_>, Error> {
     let (job, sizes) = (&sized.job, &sized.sizes);
     let mut layout = sized.scan;
     let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
@@ -45,5 +45,5 @@ pub(crate) fn sieve(sized: &SizedJob) -> Result<Design, Error> {
     design.costs.filter = Some(plan.first);
     design.second_filter = plan.fed;
     design.read_back_bytes = plan.read_back;
-    Ok(design.priced(sized))
+    Ok(design.priced())
 }

@@ -41,7 +41,7 @@ const MEAN_RATE: f64 = 1.0 / 3.0;
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks; [`Error::Usage`] for an input that
 /// can only be read once, unless the caller asked for `sieve`.
-pub(in crate::plan) fn singleton_sieve(sized: &SizedJob) -> Result<Design, Error> {
+pub(in crate::plan) fn singleton_sieve(sized: &SizedJob) -> Result<Design<'_>, Error> {
     refuse_pipes(sized, &sized.order)?;
     let (job, sizes) = (&sized.job, &sized.sizes);
     let all = sizes.total;
@@ -66,7 +66,7 @@ pub(in crate::plan) fn singleton_sieve(sized: &SizedJob) -> Result<Design, Error
     design.revised = Some(revised);
     design.costs.filter = Some(first);
     design.second_filter = Some(second);
-    Ok(design.priced(sized))
+    Ok(design.priced())
 }
 
 /// Refuses a sieve that would have to copy one of these inputs, unless the caller asked for it.

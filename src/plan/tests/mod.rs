@@ -88,6 +88,28 @@ fn l10_inputs_are_read_once_more_if_a_third_of_the_memory_has_a_bit_for_each_lin
 }
 
 #[test]
+fn l10_inputs_that_take_long_to_decode_are_not_read_once_more() {
+    let reads_again = |cost: u64| {
+        let decoding = Some(Decoding {
+            memory_bytes: 1 << 20,
+            cost,
+            pieces: 1,
+        });
+        let stored = InputShape {
+            decoding,
+            ..lines(10_000_000)
+        };
+        let of_cost = Job {
+            selection: Selection::difference().ordered(Order::Input),
+            strategy: Some(Strategy::Partition),
+            ..job(&[stored, stored], 512 << 20)
+        };
+        plan(&of_cost).unwrap().reads_again()
+    };
+    assert!(reads_again(0) && !reads_again(20));
+}
+
+#[test]
 fn the_canonical_case_is_bloom_at_five_per_cent_and_exact_at_one() {
     let approximate = canonical(None, Some(0.05));
     let filter = approximate.costs.filter.unwrap();
@@ -143,8 +165,13 @@ fn a_union_is_read_where_it_is_written_where_the_first_line_of_each_key_is_all_t
         };
         assert!(!writes_new(&unreadable), "{selection:?}");
     }
-    // Lines that a set has room for.
-    assert!(!writes_new(&of(all)));
+    // Short lines that a set has room for: it would be more work.
+    assert!(writes_new(&of(all)));
+    let short = Job {
+        inputs: vec![lines(1_000_000), lines(2_000_000)],
+        ..of(all)
+    };
+    assert!(!writes_new(&short));
     for selection in [
         records.ordered(Order::Sorted),
         records.ordered(Order::Count),
