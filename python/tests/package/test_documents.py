@@ -54,7 +54,9 @@ def test_the_notebook_runs_from_top_to_bottom(samples, monkeypatch):
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(samples / "jupyter"))
     notebook = nbformat.read(HERE / "examples" / "first.ipynb", as_version=4)
     assert all(not cell.outputs for cell in notebook.cells if cell.cell_type == "code"), "outputs do not belong into the repository"
-    client = NotebookClient(notebook, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(samples)}})
+    # A machine under load takes more than a minute to start a kernel.
+    patience = {"timeout": 600, "startup_timeout": 600}
+    client = NotebookClient(notebook, kernel_name="python3", resources={"metadata": {"path": str(samples)}}, **patience)
     client.km = client.create_kernel_manager()
     client.km.kernel_spec.argv[0] = sys.executable
     client.execute()
