@@ -1,7 +1,7 @@
 //! The bytes that a design moves: what `auto` compares designs by.
 //!
-//! *Owns:* their sum, and what decoding and finding keys count as in it. *Invariants:* it says nothing of whether a design
-//! fits. *Cost:* a few operations for each input.
+//! *Owns:* their sum, and what decoding and finding keys count as in it. *Invariants:* it says nothing of whether a
+//! design fits. *Cost:* a few operations for each input.
 
 use crate::decode::compressed::Decoding;
 use crate::plan::assumptions::HELD_LINE_COST;

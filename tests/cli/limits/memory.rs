@@ -38,8 +38,8 @@ fn installed() -> &'static Path {
 
 /// Runs the program and returns its outcome and its largest resident size in bytes, less the code of a debug build.
 pub(crate) fn measured(sandbox: &Sandbox, arguments: &str) -> (Outcome, u64) {
-    // The limit itself, for which a debug build gets a little more elsewhere. One that knows nothing but its peak counts
-    // all of its code, and cannot do with less; then it goes over that as any other does.
+    // The limit itself, for which a debug build gets a little more elsewhere. One that knows nothing but its peak
+    // counts all of its code, and cannot do with less; then it goes over that as any other does.
     let exact = arguments.replace(" 16M", " 16384K");
     let (given, beyond) = if cfg!(portable) {
         (arguments, CODE_OF_DEBUG + (CODE_OF_DEBUG >> 1))
