@@ -56,6 +56,7 @@ use crate::plan::sizes::SizedJob;
 use crate::plan::steps::peak::{HeldBytes, peak};
 use crate::plan::steps::{List, Step, Steps, readings, writes_in_order};
 use crate::plan::{Costs, FilterPlan, OrderPlan, Plan, Rejected, Strategy, ordering};
+use crate::selection::Order;
 use crate::size::display_bytes;
 
 /// Memory in bytes that blocks which stay in memory leave to the join, but no more than an eighth of it.
@@ -209,7 +210,8 @@ impl<'s> Design<'s> {
     }
 }
 
-/// Returns the one of two designs that moves fewer bytes, the first where both move as many.
+/// Returns the one of two designs that moves fewer bytes, the first where both move as many. A set that was asked for
+/// by name keeps the order of the input without temporary disk and without another reading, if one of them does.
 ///
 /// # Errors
 /// Why there is no first one, where there is no second one, either.
@@ -217,8 +219,14 @@ pub(in crate::plan) fn cheaper<'s>(
     first: Result<Design<'s>, Error>,
     second: Option<Design<'s>>,
 ) -> Result<Design<'s>, Error> {
+    let is_wanted = |design: &Design<'_>| {
+        let is_named = design.sized.job.strategy == Some(Strategy::Memory);
+        let is_in_order = design.sized.rule().order() == Order::Input;
+        is_named && is_in_order && design.writes_in_order()
+    };
+    let rank = |design: &Design<'_>| (!is_wanted(design), design.moved_bytes());
     match (first, second) {
-        (Ok(first), Some(second)) if first.moved_bytes() <= second.moved_bytes() => Ok(first),
+        (Ok(first), Some(second)) if rank(&first) <= rank(&second) => Ok(first),
         (_, Some(second)) => Ok(second),
         (first, None) => first,
     }
