@@ -172,6 +172,17 @@ fn a_union_is_read_where_it_is_written_where_the_first_line_of_each_key_is_all_t
         ..of(all)
     };
     assert!(!writes_new(&short));
+    // A sort might need temporary disk, and a set that was asked for by name needs none.
+    let in_order = Job {
+        selection: all.ordered(Order::Input),
+        ..short.clone()
+    };
+    assert!(writes_new(&in_order));
+    // Repeats would be read from the disk.
+    assert!(!writes_new(&Job {
+        rereadable_bytes: 1 << 20,
+        ..of(all)
+    }));
     for selection in [
         records.ordered(Order::Sorted),
         records.ordered(Order::Count),
