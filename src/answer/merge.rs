@@ -30,10 +30,10 @@ use crate::answer::sorted_run::SortedRun;
 use crate::answer::source::{self, MergeSource};
 use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
-use crate::spill::block::Address;
 use crate::spill::loads::{self, LoadQueue, MOST_LOADERS};
 use crate::sys::compute_pool;
 use crate::sys::first_error::FirstFailure;
+use crate::sys::sync::atomic::AtomicU32;
 use crate::temp::space::TempSpace;
 
 /// The state of a merge.
@@ -42,23 +42,24 @@ pub(super) struct Merging<'m, 's> {
     /// Memory for reading runs.
     pub(super) budget: &'m MemoryBudget,
     /// The number of the next run.
-    pub(super) next: u32,
+    pub(super) next: &'m AtomicU32,
 }
 
 impl Merging<'_, '_> {
-    /// Hands the entries of all `runs` and `buffers` to `each`, in order. `advance` hears of the bytes of lines that
-    /// merges before the last go through.
+    /// Hands the entries of `buffers` and of their runs to `each`, in order. What is in the buffers stays. `advance`
+    /// hears of the bytes of lines that merges before the last go through.
     ///
     /// # Errors
     /// What `each` reports; where a run cannot be read or written, or is damaged.
     pub(super) fn merge(
-        self,
-        runs: Vec<SortedRun>,
-        buffers: Vec<WorkBuffer>,
+        &self,
+        buffers: &mut [WorkBuffer],
         advance: &dyn Fn(u64),
         each: impl FnMut(&Entry<'_>) -> Result<()>,
     ) -> Result<()> {
         let failure = FirstFailure::default();
+        let taken = buffers.iter_mut().flat_map(|work| work.runs.drain(..));
+        let runs: Vec<SortedRun> = taken.collect();
         // All runs have a request each, from the start.
         let loaders = runs.len().min(MOST_LOADERS);
         loads::with_queue(self.rules.space, loaders, &failure, |queue| {
@@ -68,9 +69,9 @@ impl Merging<'_, '_> {
     }
 
     fn merge_all(
-        mut self,
+        &self,
         mut runs: Vec<SortedRun>,
-        mut buffers: Vec<WorkBuffer>,
+        buffers: &mut [WorkBuffer],
         queue: &LoadQueue,
         advance: &dyn Fn(u64),
         each: impl FnMut(&Entry<'_>) -> Result<()>,
@@ -85,7 +86,8 @@ impl Merging<'_, '_> {
                 break;
             }
             let some = runs.split_off(runs.len().saturating_sub(excess));
-            let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut first.block)?;
+            let address = self.rules.next_run(self.next);
+            let mut writer = RunWriter::new(self.rules.space, address, &mut first.block)?;
             let merged = source::merge(self.open(some, queue)?, self.rules.most, |entry| {
                 advance(entry.line_bytes());
                 writer.push(entry, self.rules.order)
@@ -108,7 +110,7 @@ impl Merging<'_, '_> {
     }
 
     /// Estimates the bytes of lines that the merges before the last go through: what a merged run takes is assumed.
-    pub(super) fn bytes_before_last(&self, runs: &[SortedRun]) -> u64 {
+    pub(super) fn bytes_before_last(&self, runs: &[&SortedRun]) -> u64 {
         let mut sizes: Vec<[u64; 3]> = runs
             .iter()
             .map(|run| [run.written_bytes, run.reading_bytes(), run.line_bytes])
@@ -127,15 +129,6 @@ impl Merging<'_, '_> {
             });
             bytes += merged[2];
             sizes.insert(0, merged);
-        }
-    }
-
-    /// Returns the address of the blocks of the next run.
-    fn next_run(&mut self) -> Address {
-        self.next += 1;
-        Address {
-            bucket: self.next - 1,
-            ..self.rules.address
         }
     }
 

@@ -12,6 +12,8 @@
 //!                               OutputWriter ─ 256 KiB ─▶ threads `result-N` ─▶ OutputFile
 //!  in order:
 //!  work-N ─ push ─▶ Outbox ─▶ Sorter ─ merge, when the strategy is done ─▶ Outbox ─▶ Collector ─▶ Sink
+//!  in order, where buckets are ranges of lines:
+//!  work-N ─ push ─▶ Outbox ─▶ RangeBuffer ─ sorted, when it is the turn of its range ─▶ Collector ─▶ Sink
 //!  in the order of files that can be read once more:
 //!  work-N ─ push ─▶ Outbox ─▶ KeptLines: where it is     a last pass asks it about each line ─▶ Collector ─▶ Sink
 //!  numbers of rows in order:
@@ -25,8 +27,8 @@
 //! - A sink is called by one thread at a time, once for each line of the result. The thread may be another one each
 //!   time.
 //! - After its first error a sink is not called again.
-//! - Where an order is asked for, the sink gets no line before the strategy is done; unless the strategy writes in the
-//!   order of the input.
+//! - Where an order is asked for, the sink gets no line before the strategy is done; unless the strategy writes in that
+//!   order.
 //!
 //! *Cost:* one lock per 64 KiB of result and thread. A slow sink stops the workers: they wait for the lock, so
 //! no more than an outbox per worker is ever stored. The engine pushes (rather than being iterated)
@@ -43,6 +45,7 @@ mod line_numbers;
 mod merge;
 mod ordinal_set;
 mod outbox;
+mod ranges;
 mod row_bits;
 mod rules;
 mod run_reader;
@@ -65,6 +68,7 @@ use self::groups::LargestGroups;
 pub(crate) use self::kept::KeptLines;
 pub(crate) use self::line_numbers::{LineNumbers, PieceLines};
 pub(crate) use self::outbox::Outbox;
+pub(crate) use self::ranges::RangeSorter;
 pub(crate) use self::row_bits::RowBits;
 pub(crate) use self::rules::{KEPT_LINES, SorterRules};
 pub(crate) use self::sorter::Sorter;

@@ -7,10 +7,13 @@ use std::sync::atomic::Ordering;
 
 use crate::answer::entry::Entry;
 use crate::answer::groups::LargestGroups;
+use crate::answer::ranges::RangeBuffer;
 use crate::answer::rules::WorkBuffer;
 use crate::answer::{Collector, Holding};
 use crate::error::Result;
+use crate::memory::budget::MemoryBudget;
 use crate::selection::NO_ORDINAL;
+use crate::sys::first_error::FirstFailure;
 
 /// The number of bytes that are gathered before the lock is taken: enough that this is seldom, few enough to stay in
 /// the second-level cache.
@@ -54,6 +57,8 @@ pub(crate) struct Outbox<'c, 's> {
     duplicates: Waiting,
     /// The buffer that the lines go to instead, if they are put in order.
     buffer: Option<WorkBuffer>,
+    /// The buffer that they go to, if they are put in order range by range.
+    range: Option<RangeBuffer<'c>>,
     /// The text about a line that was dropped; kept for its capacity.
     text: Vec<u8>,
     /// Lines taken since the last flush.
@@ -70,9 +75,18 @@ impl<'c, 's> Outbox<'c, 's> {
             lines: Waiting::default(),
             duplicates: Waiting::default(),
             buffer: None,
+            range: None,
             text: Vec::new(),
             found: 0,
             groups: LargestGroups::default(),
+        }
+    }
+
+    /// Makes an empty outbox whose lines come in order, range by range: [`Outbox::end_range`] ends each.
+    pub(crate) fn in_ranges(collector: &'c Collector<'s>, range: Option<RangeBuffer<'c>>) -> Self {
+        Self {
+            range,
+            ..Self::new(collector)
         }
     }
 
@@ -111,8 +125,10 @@ impl<'c, 's> Outbox<'c, 's> {
                 return Ok(());
             }
             Holding::Nothing => {
-                (0..entry.times).try_for_each(|_| self.pass_on(entry.label, entry.line))?;
-                return (0..entry.duplicates).try_for_each(|_| self.pass_duplicate_on(entry.line));
+                return match &mut self.range {
+                    Some(range) => range.push(entry),
+                    None => self.pass_entry_on(entry),
+                };
             }
         };
         let mut buffer = match self.buffer.take() {
@@ -122,6 +138,33 @@ impl<'c, 's> Outbox<'c, 's> {
         let pushed = sorter.push(&mut buffer, entry);
         self.buffer = Some(buffer);
         pushed
+    }
+
+    /// Passes on all lines of the range with this number, in order, when those of the ranges before it were passed on.
+    /// Does nothing for an outbox without ranges. `budget` has memory for what the range has on disk.
+    ///
+    /// # Errors
+    /// As [`Outbox::flush`]; where a temporary file cannot be read or written, and where another thread has failed.
+    pub(crate) fn end_range(
+        &mut self,
+        number: u32,
+        budget: &MemoryBudget,
+        failure: &FirstFailure,
+    ) -> Result<()> {
+        let Some(mut range) = self.range.take() else {
+            return Ok(());
+        };
+        range.end(number, budget, failure, |entry| match entry {
+            Some(entry) => self.pass_entry_on(entry),
+            None => self.flush_lines().and_then(|()| self.flush_duplicates()),
+        })?;
+        self.range = Some(range);
+        Ok(())
+    }
+
+    /// Returns true if a range that has not ended has lines on disk.
+    pub(crate) fn has_runs(&self) -> bool {
+        self.range.as_ref().is_some_and(RangeBuffer::has_runs)
     }
 
     /// Adds what is told of a line that the answer drops, `times` times: where it stands, at the ordinal `dropped`, and
@@ -156,6 +199,12 @@ impl<'c, 's> Outbox<'c, 's> {
     pub(crate) fn note_group(&mut self, occurrences: u64, line: &[u8]) {
         self.groups
             .note(occurrences, self.collector.part_shown(line));
+    }
+
+    /// Passes on an entry as often as it says.
+    fn pass_entry_on(&mut self, entry: &Entry<'_>) -> Result<()> {
+        (0..entry.times).try_for_each(|_| self.pass_on(entry.label, entry.line))?;
+        (0..entry.duplicates).try_for_each(|_| self.pass_duplicate_on(entry.line))
     }
 
     /// Adds a label and its line. Passes the lines before it on when there is no room: then it waits for the

@@ -1,12 +1,14 @@
 //! The settings that a sorter and its merge work with.
 //!
-//! *Owns:* the settings of an order, and the buffer that a worker fills. *Invariants:* a buffer and the block through
-//! which it is written go together. *Cost:* none.
+//! *Owns:* the settings of an order, and the buffer that a worker fills. *Invariants:* a buffer, the block through
+//! which it is written and its runs go together. *Cost:* none.
 
 use crate::answer::sort_buffer::SortBuffer;
+use crate::answer::sorted_run::SortedRun;
 use crate::memory::buffer::Buffer;
 use crate::selection::Order;
 use crate::spill::block::Address;
+use crate::sys::sync::atomic::{AtomicU32, Ordering};
 use crate::temp::space::TempSpace;
 
 /// The memory for the lines of an answer that is read once more, as the budget's messages name it.
@@ -31,8 +33,19 @@ pub(crate) struct SorterRules<'s> {
     pub(crate) always_spill: bool,
 }
 
-/// A buffer, and the block through which it is written.
-pub(super) struct WorkBuffer {
+impl SorterRules<'_> {
+    /// Returns the address of the blocks of the run whose number is `next`, which goes on.
+    pub(super) fn next_run(&self, next: &AtomicU32) -> Address {
+        Address {
+            bucket: next.fetch_add(1, Ordering::Relaxed),
+            ..self.address
+        }
+    }
+}
+
+/// A buffer, the block through which it is written, and what was written.
+pub(crate) struct WorkBuffer {
     pub(super) buffer: SortBuffer,
     pub(super) block: Buffer,
+    pub(super) runs: Vec<SortedRun>,
 }

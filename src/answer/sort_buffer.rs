@@ -13,14 +13,16 @@
 //! Where only the first so many entries are wanted, a buffer that is full is cut to these ([`SortBuffer::cut`]): it is
 //! what others keep in a heap. From then on it takes no entry that comes after the last of them.
 //!
-//! Sorting by lines: offsets are sorted by ranks alone, which are stored with them. Those whose ranks are equal get new
-//! ones, of the next bytes of their lines, and are sorted by these, and so on. So a line is looked up once for each
-//! [`RANK_BYTES`] bytes that it shares with another, not once for each comparison.
+//! Sorting by lines: offsets are sorted by ranks alone, which are stored with them. Those whose ranks are equal get
+//! new ones, of the next bytes of their lines, and are sorted by these, and so on. So a line is looked up once for
+//! each [`RANK_BYTES`] bytes that it shares with another, not once for each comparison. The first ranks are of the
+//! bytes after those that all lines share, as far as the first lines show: of URLs, all begin alike. If a later line
+//! shares less, all get other ranks before they are sorted.
 //!
 //! *Cost:* an entry's bytes, 4 for its length and 16 for rank and offset.
 //!
-//! *Sources:* Bentley and Sedgewick, Fast Algorithms for Sorting and Searching Strings, SODA 1997 (multikey quicksort),
-//! with the cached words of Rantala and of Kärkkäinen.
+//! *Sources:* Bentley and Sedgewick, Fast Algorithms for Sorting and Searching Strings, SODA 1997 (multikey
+//! quicksort), with the cached words of Rantala and of Kärkkäinen.
 
 use crate::answer::entry::{Entry, GOES_ON, RANK_BYTES, rank};
 use crate::error::Result;
@@ -37,6 +39,8 @@ const LENGTH: usize = 4;
 pub(super) const MOST_BYTES: u64 = 1 << 30;
 /// Entries that are fetched ahead of their turn when all are read in order.
 const AHEAD: usize = 8;
+/// The first lines show what all lines share.
+const FIRST_LINES: usize = 256;
 /// After this number of rounds of ranks, whole lines are compared: lines that share so much may share a megabyte.
 const ROUNDS: usize = 32;
 
@@ -51,6 +55,10 @@ pub(super) struct SortBuffer {
     /// The bytes of their lines, with one more for the end of each.
     line_bytes: u64,
     order: Order,
+    /// The bytes that the lines share with the first of them, where lines are compared.
+    shared: usize,
+    /// The bytes of each line before its rank; `None` while the ranks are not those of one depth.
+    depth: Option<usize>,
     /// The offset of the last entry that the latest cut left: those that come after it are not wanted.
     last_wanted: Option<u64>,
 }
@@ -67,6 +75,8 @@ impl SortBuffer {
             entries: 0,
             line_bytes: 0,
             order,
+            shared: usize::MAX,
+            depth: None,
             last_wanted: None,
         })
     }
@@ -94,9 +104,49 @@ impl SortBuffer {
         put(&front);
         put(entry.line);
         put(entry.label);
-        self.put_back([entry.rank(self.order), start as u64]);
         self.line_bytes += entry.line_bytes();
+        let rank = if self.order.has_places() {
+            entry.place
+        } else {
+            self.compare_with_first(entry.line);
+            self.depth.map_or(0, |depth| rank(entry.line, depth))
+        };
+        self.put_back([rank, start as u64]);
+        if self.entries == FIRST_LINES {
+            self.rank_all();
+        }
         true
+    }
+
+    /// Notes what a line shares with the first. If that is less than the others do, their ranks are of no use.
+    fn compare_with_first(&mut self, line: &[u8]) {
+        let most = self.shared.min(line.len());
+        let first = read(&self.buffer, 0, self.order).map_or(&[][..], |entry| entry.line);
+        // Mostly all of it.
+        if self.shared == most && first.get(..most) == line.get(..most) {
+            return;
+        }
+        let pairs = first.iter().zip(line).take(most);
+        self.shared = pairs.take_while(|(one, other)| one == other).count();
+        if self.depth.is_some_and(|depth| depth > self.shared) {
+            self.depth = None;
+        }
+    }
+
+    /// Gives all entries ranks of the same depth, if they have none and it is lines that are compared.
+    fn rank_all(&mut self) {
+        if self.order.has_places() || self.depth.is_some() {
+            return;
+        }
+        let split = self.buffer.len() - self.entries * BACK;
+        let (front, back) = self.buffer.split_at_mut(split);
+        rank_by_lines(
+            front,
+            self.order,
+            bytemuck::cast_slice_mut(back),
+            self.shared,
+        );
+        self.depth = Some(self.shared);
     }
 
     /// Puts rank and offset of one more entry at the back.
@@ -138,7 +188,8 @@ impl SortBuffer {
             let length = LENGTH + entry_bytes(front, from);
             self.line_bytes += entry.line_bytes();
             let to = self.filled;
-            *back = [entry.rank(self.order), to as u64];
+            // Lines get ranks when they are sorted.
+            *back = [entry.place, to as u64];
             if from as u64 == last {
                 self.last_wanted = Some(to as u64);
             }
@@ -159,12 +210,14 @@ impl SortBuffer {
 
     /// Puts the entries in order.
     pub(super) fn sort(&mut self) {
+        self.rank_all();
+        let depth = self.depth.take().unwrap_or(0);
         let split = self.buffer.len() - self.entries * BACK;
         let (front, back) = self.buffer.split_at_mut(split);
         let offsets: &mut [[u64; 2]] = bytemuck::cast_slice_mut(back);
         match self.order {
             Order::Input => offsets.sort_unstable_by_key(|&[rank, _]| rank),
-            Order::Any | Order::Sorted => sort_by_lines(front, self.order, offsets, 0),
+            Order::Any | Order::Sorted => sort_by_lines(front, self.order, offsets, depth, ROUNDS),
             Order::Count => sort_by_counts(front, offsets),
         }
     }
@@ -200,6 +253,7 @@ impl SortBuffer {
     /// Takes all entries out.
     pub(super) fn clear(&mut self) {
         (self.filled, self.entries, self.line_bytes) = (0, 0, 0);
+        (self.shared, self.depth) = (usize::MAX, None);
         self.last_wanted = None;
     }
 }
@@ -210,24 +264,35 @@ fn sort_by_counts(front: &[u8], offsets: &mut [[u64; 2]]) {
     for equal in offsets.chunk_by_mut(|[one, _], [other, _]| one == other) {
         if equal.len() > 1 {
             rank_by_lines(front, Order::Count, equal, 0);
-            sort_by_lines(front, Order::Count, equal, 0);
+            sort_by_lines(front, Order::Count, equal, 0, ROUNDS);
         }
     }
 }
 
 /// Gives entries the ranks of the bytes of their lines after the first `depth`.
 fn rank_by_lines(front: &[u8], order: Order, offsets: &mut [[u64; 2]], depth: usize) {
-    for [number, offset] in offsets {
+    for number in 0..offsets.len() {
+        if let Some(&[_, offset]) = offsets.get(number + AHEAD) {
+            cpu::prefetch(front, offset as usize);
+            cpu::prefetch(front, offset as usize + depth);
+        }
+        let [rank_of, offset] = &mut offsets[number];
         let line = read(front, *offset, order).map_or(&[][..], |entry| entry.line);
-        *number = rank(line, depth);
+        *rank_of = rank(line, depth);
     }
 }
 
-/// Sorts the offsets of entries whose ranks are of the bytes after the first `round` times [`RANK_BYTES`], which
-/// their lines share.
-fn sort_by_lines(front: &[u8], order: Order, offsets: &mut [[u64; 2]], round: usize) {
+/// Sorts the offsets of entries whose ranks are of the bytes after the first `depth`, which their lines share; with
+/// other ranks so many `rounds`.
+fn sort_by_lines(
+    front: &[u8],
+    order: Order,
+    offsets: &mut [[u64; 2]],
+    depth: usize,
+    rounds: usize,
+) {
     let line = |offset| read(front, offset, order).map_or(&[][..], |entry| entry.line);
-    if round == ROUNDS {
+    if rounds == 0 {
         offsets.sort_unstable_by(|&[_, one], &[_, other]| line(one).cmp(line(other)));
         return;
     }
@@ -235,8 +300,8 @@ fn sort_by_lines(front: &[u8], order: Order, offsets: &mut [[u64; 2]], round: us
     for equal in offsets.chunk_by_mut(|[one, _], [other, _]| one == other) {
         // Lines that end are equal to the end.
         if equal.len() > 1 && equal[0][0] as u8 == GOES_ON {
-            rank_by_lines(front, order, equal, (round + 1) * RANK_BYTES);
-            sort_by_lines(front, order, equal, round + 1);
+            rank_by_lines(front, order, equal, depth + RANK_BYTES);
+            sort_by_lines(front, order, equal, depth + RANK_BYTES, rounds - 1);
         }
     }
 }

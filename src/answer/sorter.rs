@@ -1,7 +1,8 @@
 //! Putting an answer in order that may be larger than memory: an external merge sort of the answer alone.
 //!
-//! *Owns:* the memory of the order, and the runs until they are merged ([`merge`]). *Invariants:* every entry that was
-//! pushed comes out of [`Sorter::merge`] once, in order, up to the number that is wanted; nothing comes out before.
+//! *Owns:* the buffers of the order, with their runs until they are merged ([`merge`]). *Invariants:* every entry that
+//! was pushed comes out of [`Sorter::merge`] once, in order, up to the number that is wanted; nothing comes out
+//! before.
 //!
 //! Who runs what:
 //!
@@ -19,8 +20,8 @@
 //!    nothing is written.
 //! 3. The buffers keep their memory in the merge; readers of runs have the memory that the strategy has left.
 //!
-//! *Cost:* an answer that fits the buffers is never written. Any other is written and read once, and once more for each
-//! further level of the merge: one level merges some hundred runs, each as large as a buffer.
+//! *Cost:* an answer that fits the buffers is never written. Any other is written and read once, and once more for
+//! each further level of the merge: one level merges some hundred runs, each as large as a buffer.
 //!
 //! [`merge`]: crate::answer::merge
 
@@ -29,12 +30,12 @@ use crate::answer::merge::Merging;
 use crate::answer::rules::{SorterRules, WorkBuffer};
 use crate::answer::run_writer::RunWriter;
 use crate::answer::sort_buffer::SortBuffer;
-use crate::answer::sorted_run::SortedRun;
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
 use crate::spill::block::Address;
 use crate::sys::sync::Mutex;
+use crate::sys::sync::atomic::AtomicU32;
 use crate::sys::sync::channel::{Receiver, Sender, unbounded};
 
 /// The largest block of a run, in bytes.
@@ -48,17 +49,12 @@ const BLOCK_SHARE: u64 = 16;
 pub(crate) struct Sorter<'s> {
     rules: SorterRules<'s>,
     budget: MemoryBudget,
-    state: Mutex<SorterState>,
+    /// The number of buffers that may still be made.
+    unmade: Mutex<usize>,
+    /// The number of the next run.
+    next: AtomicU32,
     /// Buffers that no thread has.
     idle: (Sender<WorkBuffer>, Receiver<WorkBuffer>),
-}
-
-struct SorterState {
-    /// The number of buffers that may still be made.
-    unmade: usize,
-    runs: Vec<SortedRun>,
-    /// The number of the next run.
-    next: u32,
 }
 
 impl<'s> Sorter<'s> {
@@ -66,11 +62,8 @@ impl<'s> Sorter<'s> {
     pub(crate) fn new(rules: SorterRules<'s>) -> Self {
         Self {
             budget: MemoryBudget::new(rules.bytes, 0),
-            state: Mutex::new(SorterState {
-                unmade: rules.buffers.max(1),
-                runs: Vec::new(),
-                next: 0,
-            }),
+            unmade: Mutex::new(rules.buffers.max(1)),
+            next: AtomicU32::new(0),
             idle: unbounded(),
             rules,
         }
@@ -85,25 +78,30 @@ impl<'s> Sorter<'s> {
             return Ok(buffer);
         }
         let may_make = {
-            let mut state = self.state.lock();
-            let left = state.unmade.checked_sub(1);
-            state.unmade = left.unwrap_or(0);
+            let mut unmade = self.unmade.lock();
+            let left = unmade.checked_sub(1);
+            *unmade = left.unwrap_or(0);
             left.is_some()
         };
         if may_make {
-            return self.new_buffer();
+            let bytes = self.rules.bytes / self.rules.buffers.max(1) as u64;
+            return self.new_buffer(&self.budget, bytes);
         }
         // The other end is here, too: it is not closed.
         self.idle.1.recv().map_err(|_| Error::Interrupted)
     }
 
-    fn new_buffer(&self) -> Result<WorkBuffer> {
-        let bytes = self.rules.bytes / self.rules.buffers.max(1) as u64;
+    /// Makes a buffer of `bytes` bytes, the block through which it is written included.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where the budget refuses them.
+    pub(super) fn new_buffer(&self, budget: &MemoryBudget, bytes: u64) -> Result<WorkBuffer> {
         let block = (bytes / BLOCK_SHARE).clamp(SMALLEST_BLOCK, LARGEST_BLOCK) & !(PAGE - 1);
         let buffer = bytes.saturating_sub(block) & !(PAGE - 1);
         Ok(WorkBuffer {
-            buffer: SortBuffer::new(&self.budget, buffer, self.rules.order)?,
-            block: Buffer::new(&self.budget, "sorting the result", block)?,
+            buffer: SortBuffer::new(budget, buffer, self.rules.order)?,
+            block: Buffer::new(budget, "sorting the result", block)?,
+            runs: Vec::new(),
         })
     }
 
@@ -135,13 +133,12 @@ impl<'s> Sorter<'s> {
         // Longer than a buffer: a run of its own, from where it lies.
         let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut work.block)?;
         writer.push(entry, self.rules.order)?;
-        let run = writer.finish()?;
-        self.state.lock().runs.push(run);
+        work.runs.push(writer.finish()?);
         Ok(())
     }
 
     /// Writes what is in a buffer as a run, and empties it.
-    fn write(&self, work: &mut WorkBuffer) -> Result<()> {
+    pub(super) fn write(&self, work: &mut WorkBuffer) -> Result<()> {
         if work.buffer.len() == 0 {
             return Ok(());
         }
@@ -151,49 +148,32 @@ impl<'s> Sorter<'s> {
         for entry in work.buffer.iter() {
             writer.push(&entry, self.rules.order)?;
         }
-        let run = writer.finish()?;
+        work.runs.push(writer.finish()?);
         work.buffer.clear();
-        self.state.lock().runs.push(run);
         Ok(())
     }
 
     /// Returns the address of the blocks of the next run.
     fn next_run(&self) -> Address {
-        let mut state = self.state.lock();
-        state.next += 1;
-        Address {
-            bucket: state.next - 1,
-            ..self.rules.address
-        }
+        self.rules.next_run(&self.next)
     }
 
     /// Estimates the bytes of lines that [`Sorter::merge`] will go through with this budget; no thread pushes any
     /// more.
     pub(crate) fn bytes_to_merge(&self, budget: &MemoryBudget) -> u64 {
         let buffers: Vec<_> = std::iter::from_fn(|| self.idle.1.try_recv().ok()).collect();
-        let held = buffers
-            .iter()
-            .map(|work| work.buffer.line_bytes())
-            .sum::<u64>();
-        let entries = buffers.iter().map(|work| work.buffer.len() as u64).sum();
+        let held = buffers.iter().map(|work| work.buffer.line_bytes());
+        let runs: Vec<_> = buffers.iter().flat_map(|work| &work.runs).collect();
+        let bytes: u64 = held.chain(runs.iter().map(|run| run.line_bytes)).sum();
+        let entries = buffers.iter().map(|work| work.buffer.len() as u64);
+        let entries: u64 = entries.chain(runs.iter().map(|run| run.entries)).sum();
+        // Of the first N, it goes through what N lines have in the mean.
+        let share = (self.rules.most as f64 / entries.max(1) as f64).min(1.0);
+        let before_last = self.merging(budget).bytes_before_last(&runs);
         for buffer in buffers {
             let _is_open = self.idle.0.send(buffer);
         }
-        let state = self.state.lock();
-        let written = state.runs.iter().map(|run| run.line_bytes).sum::<u64>();
-        let merging = Merging {
-            rules: &self.rules,
-            budget,
-            next: state.next,
-        };
-        let entries = state
-            .runs
-            .iter()
-            .map(|run| run.entries)
-            .fold(entries, u64::saturating_add);
-        // Of the first N, it goes through what N lines have in the mean.
-        let share = (self.rules.most as f64 / entries.max(1) as f64).min(1.0);
-        ((held + written) as f64 * share) as u64 + merging.bytes_before_last(&state.runs)
+        (bytes as f64 * share) as u64 + before_last
     }
 
     /// Hands every entry that is wanted to `each`, in order. `budget` has the memory for reading runs; no thread pushes
@@ -205,18 +185,23 @@ impl<'s> Sorter<'s> {
         self,
         budget: &MemoryBudget,
         advance: &dyn Fn(u64),
-        mut each: impl FnMut(&Entry<'_>) -> Result<()>,
+        each: impl FnMut(&Entry<'_>) -> Result<()>,
     ) -> Result<()> {
-        let Self {
-            rules, state, idle, ..
-        } = self;
-        let buffers = std::iter::from_fn(|| idle.1.try_recv().ok()).collect();
-        let SorterState { runs, next, .. } = state.into_inner();
-        let merging = Merging {
-            rules: &rules,
+        let mut buffers: Vec<_> = std::iter::from_fn(|| self.idle.1.try_recv().ok()).collect();
+        self.merging(budget).merge(&mut buffers, advance, each)
+    }
+
+    /// Returns true if every entry is to be written.
+    pub(super) fn always_spills(&self) -> bool {
+        self.rules.always_spill
+    }
+
+    /// Makes a merge that may use this memory.
+    pub(super) fn merging<'m>(&'m self, budget: &'m MemoryBudget) -> Merging<'m, 's> {
+        Merging {
+            rules: &self.rules,
             budget,
-            next,
-        };
-        merging.merge(runs, buffers, advance, |entry| each(entry))
+            next: &self.next,
+        }
     }
 }

@@ -179,8 +179,7 @@ impl<'a> Engine<'a> {
             input.write_records(are_written)?;
         }
         let holding = match self.selection.order {
-            Order::Any => Holding::Nothing,
-            _ if plan.writes_in_order() => Holding::Nothing,
+            _ if !plan.holds_answer() => Holding::Nothing,
             Order::Input if plan.reads_again() => {
                 let goes_on = self.options.line_format().quoted.is_some();
                 let lines = KeptLines::new(inputs, goes_on, plan.layout.order_bytes)?;

@@ -21,7 +21,7 @@
 //!    takes a free block for the next lines.
 //! 7. At the end every open block is flushed or held, the buckets are sealed, and the lines are counted.
 //!
-//! *Invariants:* every line that `prefilter` lets through is in the bucket of its hash, at least once, and
+//! *Invariants:* every line that `prefilter` lets through is in the bucket of its hash or range, at least once, and
 //! that is counted; with `feed`, every such line is in that filter, too.
 //!
 //! *Cost:* one reading of the input; what the pool cannot hold is written.
@@ -38,6 +38,7 @@ use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::pass::duplicate_cache::DuplicateCache;
 use crate::pass::hot_lines::HotLines;
+use crate::pass::ranges::Ranges;
 use crate::pass::scan::{Worker, scan};
 use crate::pass::writing::write;
 use crate::run::Run;
@@ -75,6 +76,8 @@ pub(crate) struct SpillRequest<'a, 's> {
     pub(crate) refused: Option<Refused<'a, 's>>,
     /// The counter of the different lines that the prefilter refuses, where somebody wants to know.
     pub(crate) refused_counter: Option<&'a DistinctCounter>,
+    /// The ranges that the buckets are; without any they are by hash.
+    pub(crate) ranges: Option<&'a Ranges>,
     /// The receiver of the buckets' blocks, instead of memory and temporary files. The buckets then have counts and
     /// no lines.
     pub(crate) block_sink: Option<&'a dyn BlockSink>,
@@ -107,7 +110,7 @@ impl<'a, 's> Refused<'a, 's> {
 }
 
 /// Spills the lines of `input` that the prefilter lets through, and does with the others as `request` says. All
-/// inputs of a run go to the same number of buckets by the same hash, so that bucket `b` of
+/// inputs of a run go to the same number of buckets by the same hash or ranges, so that bucket `b` of
 /// one holds what bucket `b` of another can have in common with it.
 ///
 /// # Errors
@@ -126,6 +129,7 @@ pub(crate) fn spill(
         cache,
         refused,
         refused_counter,
+        ranges,
         block_sink,
     } = request;
     let phase = run.input_phase("spill", input);
@@ -158,7 +162,7 @@ pub(crate) fn spill(
             cache,
             scatter: Scatter::default(),
             counts: &counts,
-            to_buckets: ToBuckets::new(writer, run.hasher),
+            to_buckets: ToBuckets::new(writer, run.hasher).in_ranges(ranges),
         })
     })?;
     counts.check(input, prefilter.is_none(), &buckets)?;
@@ -280,6 +284,8 @@ pub(crate) struct ToBuckets<'a> {
     writer: &'a BucketWriter<'a>,
     /// The hasher, which gives the bucket number of a hash on the writer's split level.
     hasher: LineHasher,
+    /// The ranges that the buckets are, if they are not by hash.
+    ranges: Option<&'a Ranges>,
     /// The buckets that lines go to: of the writer's all, or those of one side.
     buckets: Range<u32>,
     /// The groups of a batch by bucket, so that each lock is taken once a batch.
@@ -291,9 +297,15 @@ impl<'a> ToBuckets<'a> {
         Self {
             writer,
             hasher,
+            ranges: None,
             buckets: 0..writer.buckets(),
             scatter: Scatter::default(),
         }
+    }
+
+    /// Sends lines to the buckets of their ranges instead, if there are any.
+    fn in_ranges(self, ranges: Option<&'a Ranges>) -> Self {
+        Self { ranges, ..self }
     }
 
     /// Goes on with one side, from 0, of `sides` that share the writer: each side has the same number of its
@@ -303,7 +315,7 @@ impl<'a> ToBuckets<'a> {
         self.buckets = side * each..(side + 1) * each;
     }
 
-    /// Appends the lines at `indexes` to the buckets of their hashes.
+    /// Appends the lines at `indexes` to the buckets of their hashes, or of their ranges.
     pub(crate) fn append(
         &mut self,
         batch: Batch<'_>,
@@ -312,8 +324,11 @@ impl<'a> ToBuckets<'a> {
         let (all, level) = (self.writer.buckets(), self.writer.level());
         let Range { start, end } = self.buckets;
         let bucket_of = |index: u32| {
-            let hash = batch.hashes[index as usize];
-            start + self.hasher.bucket(hash, level, end - start)
+            let index = index as usize;
+            match self.ranges {
+                Some(ranges) => ranges.bucket(batch.keys[index]),
+                None => start + self.hasher.bucket(batch.hashes[index], level, end - start),
+            }
         };
         self.scatter.group(all as usize, indexes, bucket_of);
         for (bucket, group) in self.scatter.groups() {

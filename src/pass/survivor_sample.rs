@@ -3,16 +3,14 @@
 //! *Owns:* the sample that a plan is revised by. *Invariants:* a sample that misleads costs time, never a
 //! line. *Cost:* 1 MiB of the input, a few milliseconds, and 256 KiB of the budget.
 //!
-//! Windows are spread evenly over the file, so that a file in some order is seen in all its parts. Where
-//! lines that are common lie together, a window passes or not as a whole, and the estimate is off by
+//! Where lines that are common lie together, a window passes or not as a whole, and the estimate is off by
 //! half over the root of the number of windows: 6 in 100.
 
-use crate::batch::{Keyed, Ordinals, Prefilter, Scratch, for_each_batch};
+use crate::batch::Prefilter;
 use crate::error::Result;
 use crate::input::Input;
-use crate::input::sample::windows::for_each_window;
+use crate::pass::sampled_lines::{Windows, for_each_sampled};
 use crate::plan::revision::SurvivorSample;
-use crate::record::Columns;
 use crate::run::Run;
 
 /// The number of windows that are looked at.
@@ -36,43 +34,20 @@ pub(crate) fn sample_survivors(
     position: usize,
     prefilter: &dyn Prefilter,
 ) -> Result<Option<SurvivorSample>> {
-    let format = run.options.line_format();
-    // A window may begin between quotes, and has pieces of records then.
-    let leave_out = |_: &[u8], _| Ok(());
-    let room_for_key = |record: &[u8]| {
-        let bytes = Columns::most_copied(record.len() as u64);
-        run.budget.reserve("a sample", bytes).map(Some)
-    };
     let most = WINDOWS as usize * MOST_LINES;
     let Ok(memory) = run.budget.reserve("a sample", 8 * most as u64) else {
         return Ok(None);
     };
-    // Reused from window to window: the hashes of a batch, and the indexes of its lines that pass.
-    let (mut scratch, mut passing) = (Scratch::default(), Vec::new());
-    let (mut sampled, mut passed) = (0, Vec::with_capacity(most));
-    for_each_window(input, WINDOWS, WINDOW, |window| {
-        let whole = window.whole_lines(format).take(MOST_LINES);
-        let keyed = input.keying().map(|keying| Keyed {
-            columns: keying.columns(window.part),
-            room_for_key: &room_for_key,
-            keeps_records: false,
-            passed_over: keying.passed_over(window.part),
-            is_key: None,
-            on_bad: &leave_out,
-        });
-        let none = Ordinals::None;
-        sampled += for_each_batch(
-            whole,
-            none,
-            keyed,
-            Some(&run.hasher),
-            &mut scratch,
-            |batch| {
-                prefilter.passing(batch, &mut passing)?;
-                passed.extend(passing.iter().map(|&index| batch.hashes[index as usize]));
-                Ok(true)
-            },
-        )?;
+    let windows = Windows {
+        count: WINDOWS,
+        bytes: WINDOW,
+        most_lines: MOST_LINES,
+    };
+    // Reused from window to window: the indexes of the lines of a batch that pass.
+    let (mut passing, mut passed) = (Vec::new(), Vec::with_capacity(most));
+    let sampled = for_each_sampled(run, input, windows, |batch| {
+        prefilter.passing(batch, &mut passing)?;
+        passed.extend(passing.iter().map(|&index| batch.hashes[index as usize]));
         Ok(())
     })?;
     if sampled < LEAST_LINES {

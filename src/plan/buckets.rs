@@ -157,7 +157,8 @@ pub(super) fn set_buckets(
     let most = layout.most_buckets(job.inputs.len()).max(1);
     // More workers have smaller shares, need more buckets for them, and so get smaller blocks. Take the
     // most workers with which blocks stay of a good size, and no more than there is work for. A single
-    // worker may have the smallest blocks.
+    // worker may have the smallest blocks; two may, where they sort ranges, which is the most work of the run.
+    let few = if layout.pool.by_range { 2 } else { 1 };
     let busy = (set_bytes / LEAST_WORKERS_SET).max(1) as usize;
     for workers in (1..=layout.scan.workers.min(busy)).rev() {
         let share = layout.join_share(workers).max(1);
@@ -168,7 +169,7 @@ pub(super) fn set_buckets(
             .max(wanted(full_blocks))
             .max(workers as u64 * 2)
             .min(MOST_BUCKETS.min(most)) as u32;
-        let least = if workers == 1 {
+        let least = if workers <= few {
             SMALLEST_BLOCK
         } else {
             GOOD_BLOCK

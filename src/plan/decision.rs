@@ -11,7 +11,7 @@ use crate::plan::ordering::OrderPlan;
 use crate::plan::phases::PlannedPhase;
 use crate::plan::sizes::SizedJob;
 use crate::plan::steps::phases::{StepBytes, phases};
-use crate::plan::steps::{Step, Steps, writes_in_order};
+use crate::plan::steps::{Step, Steps, holds_answer, writes_in_order};
 use crate::plan::strategy::Strategy;
 
 /// The decision.
@@ -136,6 +136,11 @@ impl Plan {
             None => job.rereadable_bytes.saturating_mul(2),
             Some(_) => u64::MAX,
         }
+    }
+
+    /// Returns true if the answer waits until the last step puts it in order.
+    pub(crate) fn holds_answer(&self) -> bool {
+        holds_answer(&self.steps.list)
     }
 
     /// Returns true if its lines are written in the order of the inputs, as they are read.

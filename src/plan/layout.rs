@@ -112,6 +112,8 @@ pub(crate) struct ScanLayout {
 pub(crate) struct PoolLayout {
     /// Buckets of the first level; 0 without a pool.
     pub(crate) buckets: u32,
+    /// True if these are ranges of lines, and the answer comes in their order; else they are by hash.
+    pub(crate) by_range: bool,
     /// The most threads `spill-N` of a spill pass: the blocks that may be on their way to the disk.
     pub(crate) writers: usize,
     /// Bytes of one block: whole pages, at most 1 MiB.

@@ -21,6 +21,7 @@ use crate::pass::duplicate_cache::DuplicateCache;
 use crate::pass::filter::{empty, filter_again, insert};
 use crate::pass::join::join;
 use crate::pass::negatives::{Refusing, write_absent, write_new};
+use crate::pass::ranges::Ranges;
 use crate::pass::resident_set::ResidentSet;
 use crate::pass::spill::{Refused, SpillRequest, Spilled, spill};
 use crate::pass::written_set::WrittenSet;
@@ -45,6 +46,8 @@ pub(super) struct StepState<'a> {
     pool: Option<BlockPool>,
     /// The duplicate cache, from the first spill to the join.
     cache: Option<DuplicateCache<'a>>,
+    /// The ranges that buckets are, from the first spill to the join.
+    ranges: Option<Ranges>,
     /// The spilled lines, in the order of the spills.
     stores: Vec<Store>,
     /// The set in memory.
@@ -80,6 +83,7 @@ impl<'a> StepState<'a> {
             slots: Slots::new(run, plan, filters.stored)?,
             pool: None,
             cache: None,
+            ranges: None,
             stores: Vec::new(),
             set: None,
             written: None,
@@ -135,7 +139,7 @@ impl<'a> StepState<'a> {
                 let repeats = self.plan.sized.rule().repeats();
                 tell(run, &self.inputs[at as usize], &set, has, repeats, out)
             }
-            Step::Join { is_distinct } => self.join(run, is_distinct, out),
+            Step::Join { is_distinct, .. } => self.join(run, is_distinct, out),
             Step::Order | Step::Rewrite { .. } | Step::Replan(_) => Ok(()),
         }
     }
@@ -204,6 +208,7 @@ impl<'a> StepState<'a> {
             cache: self.cache.as_ref().map(|cache| (cache, at as usize)),
             refused: Refused::of(sides, at as usize, out).filter(|_| writes_refused),
             refused_counter: counter.as_ref(),
+            ranges: self.ranges.as_ref(),
             block_sink: None,
         };
         let spilled = spill(run, pool, input, request)?;
@@ -221,13 +226,16 @@ impl<'a> StepState<'a> {
         Ok(())
     }
 
-    /// Makes what a spill needs and is not there yet: blocks, the duplicate cache, and the filter that is asked, if
-    /// no step has filled it.
+    /// Makes what a spill needs and is not there yet: ranges, blocks, the duplicate cache, and the filter that is
+    /// asked, if no step has filled it.
     fn prepare_spill(&mut self, run: &Run<'_>, through: Option<Through>) -> Result<()> {
         if let Some(Through { slot, .. }) = through.filter(|it| it.lets == Lets::Absent) {
             self.slots.make_if_missing(run, slot)?;
         }
         if self.pool.is_none() {
+            if run.layout.pool.by_range {
+                self.ranges = Some(Ranges::of(run, self.inputs)?);
+            }
             self.pool = Some(run.block_pool());
             self.cache = DuplicateCache::new(run, &self.plan.sized.sides)?;
         }
@@ -327,6 +335,7 @@ impl<'a> StepState<'a> {
         if let Some(cache) = self.cache.take() {
             cache.write(run, out)?;
         }
+        self.ranges = None;
         let sides = &self.plan.sized.sides;
         let stores = std::mem::take(&mut self.stores).into_iter();
         let stores: Vec<_> = stores.map(|store| store.spilled.buckets).collect();

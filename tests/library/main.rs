@@ -30,6 +30,7 @@ mod overlap; // nothing to everything in common, a line beside a million: what i
 mod pairs; // the common lines of each two of up to 64 sides, by every strategy, in memory and spilled
 mod parquet; // files of other programs, cut short, altered and hostile ones
 mod random; // random cases of the differential runner: all strategies and options give the oracle's set
+mod ranges; // sorted answers whose buckets are ranges of lines, against those in any order
 mod ranked; // records of which one is kept by a number
 mod repeated; // lines that come again and again: known ones are not spilled again
 mod requests; // what cannot be opened, planned or afforded: errors before the work, and their advice

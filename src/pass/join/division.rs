@@ -28,7 +28,7 @@ pub(super) struct Division {
 struct Needs {
     /// Memory for the longest line, in the set and while it is put together.
     least: u64,
-    /// Memory for the set of the largest bucket and for reading.
+    /// Memory for the set of the largest bucket, for reading, and for sorting.
     largest: u64,
 }
 
@@ -42,7 +42,8 @@ impl Division {
         let set = sets.max().unwrap_or(0);
         let needs = Needs {
             least: layout.least_share(longest),
-            largest: set + reading,
+            // A range is sorted in as much.
+            largest: if layout.pool.by_range { 2 * set } else { set } + reading,
         };
         let writers = threads::with_open_files(layout.pool.writers);
         Self::choose(layout, groups.len(), writers, available, needs)

@@ -5,12 +5,13 @@
 //!
 //! *Cost:* that of the pass, see [`join`](super).
 
-use crate::answer::{Collector, Outbox};
+use crate::answer::{Collector, Outbox, RangeSorter};
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::pass::join::split::{self, SplitPlan, split};
 use crate::pass::join::work::{JoinWork, Position};
 use crate::pass::writing::{write, write_again};
+use crate::plan::layout::Layout;
 use crate::run::{Phase, Run};
 use crate::selection::{LineState, Sides};
 use crate::set::line_set::LineSet;
@@ -31,6 +32,30 @@ pub(super) struct Share {
     pub(super) longest: u64,
     /// Threads that write the blocks of a bucket that it splits.
     pub(super) writers: usize,
+}
+
+impl Share {
+    /// Returns the part of it for sorting a range, in bytes: half, because a set takes about as much for as many lines.
+    /// Less where the longest line needs the room.
+    fn range_bytes(&self, layout: &Layout) -> u64 {
+        let least = layout.least_share(self.longest);
+        let beside_longest = self.bytes.saturating_sub(least);
+        (self.bytes / 2).min(beside_longest.max(self.bytes / 8))
+    }
+}
+
+/// The things that all workers of a join share.
+#[derive(Clone, Copy)]
+pub(super) struct Shared<'a> {
+    pub(super) run: &'a Run<'a>,
+    pub(super) phase: &'a Phase<'a>,
+    /// The queue for blocks that are on a disk.
+    pub(super) loads: &'a LoadQueue,
+    pub(super) share: Share,
+    /// The inputs as sides, and what is selected.
+    pub(super) sides: &'a Sides,
+    /// The order of the answer, where buckets are ranges of lines.
+    pub(super) ranges: Option<&'a RangeSorter<'a>>,
 }
 
 /// One worker of the join: what it needs for one bucket after the other. It lives on one thread; what
@@ -56,18 +81,27 @@ pub(super) struct Joiner<'a, 's> {
 }
 
 impl<'a, 's> Joiner<'a, 's> {
-    /// Makes a worker with a `share` of the memory, which requests blocks from `loads`.
+    /// Makes a worker with a share of the memory.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where the share is too small.
     pub(super) fn new(
-        run: &'a Run<'a>,
-        phase: &'a Phase<'a>,
-        loads: &'a LoadQueue,
-        share: Share,
-        sides: &'a Sides,
+        shared: Shared<'a>,
         out: &'a Collector<'s>,
         joined: Sender<Bucket>,
     ) -> Result<Self> {
+        let Shared {
+            run,
+            phase,
+            loads,
+            share,
+            sides,
+            ranges,
+        } = shared;
         let budget = run.budget.split_off("join", share.bytes)?;
         let reader = BucketReader::new(loads, &budget, run.read_rules(share.longest))?;
+        let bytes = share.range_bytes(&run.layout);
+        let range = ranges.map(|ranges| ranges.buffer(&budget, bytes));
         let set = LineSet::new(&budget, run.hasher, sides.rule().kept())?;
         Ok(Self {
             run,
@@ -77,7 +111,7 @@ impl<'a, 's> Joiner<'a, 's> {
             budget,
             set,
             reader,
-            out: Outbox::new(out),
+            out: Outbox::in_ranges(out, range.transpose()?),
             joined,
         })
     }
@@ -85,7 +119,8 @@ impl<'a, 's> Joiner<'a, 's> {
     /// Joins buckets from the queue until there are no more, and hands the last lines on.
     ///
     /// The queue is sorted once and taken from its end, so the largest buckets come first: the last ones that
-    /// are still in work when the queue is empty are small, and no worker waits long for another.
+    /// are still in work when the queue is empty are small, and no worker waits long for another. Ranges come in their
+    /// order instead, and each is ended, also where it has no lines: the next one waits for its turn.
     pub(super) fn join_all(
         mut self,
         queue: &Mutex<Vec<Vec<Bucket>>>,
@@ -100,11 +135,22 @@ impl<'a, 's> Joiner<'a, 's> {
                     if buckets.iter().any(|bucket| bucket.lines > 0) {
                         found_work();
                     }
+                    let number = buckets.first().map(|bucket| bucket.address.bucket);
                     self.join(buckets)?;
+                    self.end_range(number.unwrap_or(0), failure)?;
                 }
                 None => return self.out.flush(),
             }
         }
+    }
+
+    /// Writes the lines of a range that was joined, if the answer comes range by range.
+    fn end_range(&mut self, number: u32, failure: &FirstFailure) -> Result<()> {
+        if self.out.has_runs() {
+            // A merge needs it more.
+            self.set.release()?;
+        }
+        self.out.end_range(number, &self.budget, failure)
     }
 
     /// Joins one bucket: `buckets[i]` has the lines of input i, at least one input. Splitting calls it again

@@ -26,7 +26,8 @@
 //! ```
 //!
 //! - The thread that calls [`join`] sorts the buckets, starts `load-0`, the sweeper and the workers, and waits.
-//! - A worker takes the largest bucket that is left. It has a budget of its own, which its set and its
+//! - A worker takes the largest bucket that is left; or the next one, where buckets are ranges of lines and the answer
+//!   comes in their order ([`RangeSorter`]). It has a budget of its own, which its set and its
 //!   reader share, so one bucket cannot take the memory of another.
 //! - Each worker copies blocks that are in the page cache itself. Threads `load-N`, which all workers share, read the
 //!   others ahead.
@@ -60,10 +61,10 @@ mod joiner;
 mod split;
 mod work;
 
-use crate::answer::Collector;
+use crate::answer::{Collector, RangeSorter, SorterRules};
 use crate::error::Result;
 use crate::pass::join::division::Division;
-use crate::pass::join::joiner::{Joiner, Share};
+use crate::pass::join::joiner::{Joiner, Share, Shared};
 use crate::run::{Phase, Run};
 use crate::selection::Sides;
 use crate::spill::bucket::Bucket;
@@ -99,15 +100,21 @@ pub(crate) fn join(
         .sum();
     let phase = run.phase("join", Some(total));
     note_sizes(run, &stores);
-    let groups = by_bucket(stores);
+    let mut groups = by_bucket(stores);
+    // They are taken from the end.
+    if run.layout.pool.by_range {
+        groups.reverse();
+    } else {
+        groups.sort_by_key(|group| group.iter().map(|bucket| bucket.record_bytes).sum::<u64>());
+    }
     let longest = groups.iter().flatten().map(|bucket| bucket.longest_line);
     let longest = longest.max().unwrap_or(0);
     let division = Division::of(run, sides, &groups, longest);
     join_groups(run, &phase, groups, division, longest, sides, out)
 }
 
-/// Works as [`join`], with the buckets of all inputs by their number, the largest last; `longest` is the longest line
-/// of all of them.
+/// Works as [`join`], with the buckets of all inputs by their number, that which is joined first last; `longest` is
+/// the longest line of all of them.
 fn join_groups(
     run: &Run<'_>,
     phase: &Phase<'_>,
@@ -125,6 +132,17 @@ fn join_groups(
         longest,
         writers,
     };
+    let ranges = run.layout.pool.by_range.then(|| {
+        RangeSorter::new(SorterRules {
+            order: sides.rule().order(),
+            most: u64::MAX,
+            bytes: 0,
+            buffers: 0,
+            space: run.space,
+            address: run.new_store(0),
+            always_spill: run.options.always_spill,
+        })
+    });
     let queue = Mutex::new(groups);
     let failure = FirstFailure::default();
     let loaders = BucketReader::loaders(workers);
@@ -133,7 +151,15 @@ fn join_groups(
             let (joined, sweep) = bounded(SWEEP_AHEAD);
             failure.record(spawn_sweeper(run, scope, sweep));
             run.workers.at_most(workers).run(&failure, |found_work| {
-                let worker = Joiner::new(run, phase, loads, share, sides, out, joined.clone());
+                let shared = Shared {
+                    run,
+                    phase,
+                    loads,
+                    share,
+                    sides,
+                    ranges: ranges.as_ref(),
+                };
+                let worker = Joiner::new(shared, out, joined.clone());
                 worker.and_then(|joiner| joiner.join_all(&queue, found_work, &failure))
             });
         });
@@ -156,7 +182,7 @@ fn spawn_sweeper<'scope>(
     })
 }
 
-/// Groups the buckets of all inputs by bucket number, largest groups last (they are taken from the end).
+/// Groups the buckets of all inputs by bucket number.
 fn by_bucket(stores: Vec<Vec<Bucket>>) -> Vec<Vec<Bucket>> {
     let mut groups: Vec<Vec<Bucket>> = Vec::new();
     for store in stores {
@@ -167,7 +193,6 @@ fn by_bucket(stores: Vec<Vec<Bucket>>) -> Vec<Vec<Bucket>> {
             groups[number].push(bucket);
         }
     }
-    groups.sort_by_key(|group| group.iter().map(|bucket| bucket.record_bytes).sum::<u64>());
     groups
 }
 

@@ -54,7 +54,7 @@ use crate::plan::layout::Layout;
 use crate::plan::refusal::too_little;
 use crate::plan::sizes::SizedJob;
 use crate::plan::steps::peak::{HeldBytes, peak};
-use crate::plan::steps::{List, Step, Steps, readings, writes_in_order};
+use crate::plan::steps::{List, Step, Steps, holds_answer, readings, writes_in_order};
 use crate::plan::{Costs, FilterPlan, OrderPlan, Plan, Rejected, Strategy, ordering};
 use crate::selection::Order;
 use crate::size::display_bytes;
@@ -169,7 +169,7 @@ impl<'s> Design<'s> {
         // A list that comes to the same without filters has none.
         let asks = self.steps.iter().any(Step::names_filter);
         costs.filter = costs.filter.filter(|_| asks);
-        if !self.writes_in_order() {
+        if holds_answer(&self.steps) {
             self.ordering = ordering::order(sized, &self.layout, &mut self.costs);
         }
         // Lines of the answer that are sorted wait for memory like those of a set, and again when runs are merged.

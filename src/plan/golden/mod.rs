@@ -122,6 +122,7 @@ fn tell_layout(text: &mut String, layout: &Layout) {
     } = scan;
     let PoolLayout {
         buckets,
+        by_range,
         writers,
         block_bytes,
         blocks,
@@ -133,8 +134,9 @@ fn tell_layout(text: &mut String, layout: &Layout) {
         text,
         "  {memory_bytes} is {base_bytes} + {usable_bytes}: {workers} workers, {readers} readers, {writers} writers, \
          {join_workers} to join; chunks {chunk_buffers} x {chunk_bytes}, long lines {long_line_bytes}{}, \
-         {buckets} buckets, blocks {blocks} x {block_bytes}, reads of {}{}{}{}",
+         {buckets} {}, blocks {blocks} x {block_bytes}, reads of {}{}{}{}",
         if *long_line_eighths == 1 { " at last" } else { "" },
+        if *by_range { "ranges" } else { "buckets" },
         layout.read_bytes(),
         match duplicate_cache_bytes {
             0 => String::new(),

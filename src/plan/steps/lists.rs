@@ -20,7 +20,8 @@
 //!    addresses    collect k > s0 · tell 0 of s0
 //! ```
 //!
-//! The order of an answer is one more step after each.
+//! The order of an answer is one more step after each; but for a set that is the answer, and for buckets that are
+//! ranges of lines.
 
 use super::step::{At, Lets, Question, Seen, Slot, Step, Through};
 use crate::selection::{Order, SideReading, Sides};
@@ -28,8 +29,9 @@ use crate::selection::{Order, SideReading, Sides};
 /// A list of steps, one for each kind of design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum List {
-    /// Everything into buckets; with `feeds` through a filter of the first input.
-    Partition { feeds: bool },
+    /// Everything into buckets; with `feeds` through a filter of the first input. Buckets that are ranges of lines give
+    /// the answer in order.
+    Partition { feeds: bool, by_range: bool },
     /// An intersection: each input through a filter of the one before it.
     Sieve,
     /// Anything: lines that occur once are written at once.
@@ -66,11 +68,11 @@ impl List {
         let n = inputs as At;
         let mut steps = match self {
             _ if n == 0 => return Vec::new(),
-            Self::Partition { feeds } => partition(n, feeds),
+            Self::Partition { feeds, by_range } => partition(n, feeds, by_range),
             Self::Sieve => sieve(n),
             Self::SingletonSieve => singleton_sieve(n),
             // Where the first input is another side, too, no filter tells more than the sides do.
-            Self::FirstSideSieve { .. } if n == 1 || is_twice => partition(n, false),
+            Self::FirstSideSieve { .. } if n == 1 || is_twice => partition(n, false, false),
             Self::FirstSideSieve { filtered } => first_side_sieve(n, filtered as At),
             Self::Chain { has_stored } => chain(n, has_stored),
             Self::Absent => absent(n, is_twice, rule.repeats()),
@@ -93,10 +95,20 @@ impl List {
             }
             Self::Bitmaps => bitmaps(n, sides),
         };
-        if rule.order() != Order::Any && self != Self::WrittenSet {
+        if rule.order() != Order::Any && !self.writes_in_order() {
             steps.push(Step::Order);
         }
         steps
+    }
+}
+
+impl List {
+    /// Returns true if its steps write the answer in the order that is asked for.
+    fn writes_in_order(self) -> bool {
+        matches!(
+            self,
+            Self::WrittenSet | Self::Partition { by_range: true, .. }
+        )
     }
 }
 
@@ -126,10 +138,16 @@ fn survivors_of(slot: Slot) -> Through {
     }
 }
 
-const JOIN: Step = Step::Join { is_distinct: false };
-const DISTINCT: Step = Step::Join { is_distinct: true };
+const JOIN: Step = Step::Join {
+    is_distinct: false,
+    by_range: false,
+};
+const DISTINCT: Step = Step::Join {
+    is_distinct: true,
+    by_range: false,
+};
 
-fn partition(n: At, feeds: bool) -> Vec<Step> {
+fn partition(n: At, feeds: bool, by_range: bool) -> Vec<Step> {
     let fed = feeds.then_some(Slot::SECOND);
     let first = Step::Spill {
         at: 0,
@@ -138,7 +156,11 @@ fn partition(n: At, feeds: bool) -> Vec<Step> {
         writes_refused: false,
     };
     let others = (1..n).map(|at| spill(at, fed.map(survivors_of)));
-    [first].into_iter().chain(others).chain([JOIN]).collect()
+    let join = Step::Join {
+        is_distinct: false,
+        by_range,
+    };
+    [first].into_iter().chain(others).chain([join]).collect()
 }
 
 fn sieve(n: At) -> Vec<Step> {

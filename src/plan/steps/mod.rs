@@ -29,5 +29,6 @@ mod check;
 
 pub(crate) use lists::{List, prefiltered_build, set_tail};
 pub(crate) use step::{
-    At, Lets, Lives, Question, Seen, Slot, Step, Steps, Through, readings, writes_in_order,
+    At, Lets, Lives, Question, Seen, Slot, Step, Steps, Through, holds_answer, readings,
+    writes_in_order,
 };

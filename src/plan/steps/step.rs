@@ -99,6 +99,8 @@ pub(crate) enum Step {
     Join {
         /// True if it is of one input, and only removes repeats.
         is_distinct: bool,
+        /// True if the buckets are ranges of lines, which it goes through in order.
+        by_range: bool,
     },
     /// Sorts the answer.
     Order,
@@ -279,6 +281,11 @@ pub(crate) fn writes_in_order(steps: &[Step]) -> bool {
     steps
         .iter()
         .any(|step| matches!(step, Step::WriteNew { .. }))
+}
+
+/// Returns true if the answer waits until the last of these steps puts it in order.
+pub(crate) fn holds_answer(steps: &[Step]) -> bool {
+    matches!(steps.last(), Some(Step::Order | Step::Rewrite { .. }))
 }
 
 /// Counts how often each of `inputs` inputs is read.

@@ -5,7 +5,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::step::{At, Lets, Question, Seen, Slot, Step, Steps, Through};
+use super::step::{At, Lets, Question, Seen, Slot, Step, Steps, Through, holds_answer};
 
 impl Steps {
     /// Writes a sentence for each step, without a full stop.
@@ -127,10 +127,17 @@ impl Telling<'_> {
                     self.name(at)
                 )
             }
-            Step::Join { is_distinct: false } => {
+            Step::Join { by_range: true, .. } => {
+                "join the buckets, range after range, and write the answer in order".into()
+            }
+            Step::Join {
+                is_distinct: false, ..
+            } => {
                 format!("join the buckets, and {write} the answer")
             }
-            Step::Join { is_distinct: true } => {
+            Step::Join {
+                is_distinct: true, ..
+            } => {
                 format!("remove repeats from the buckets, and {write} the answer")
             }
             Step::Order => "sort the lines that were noted, and write them".into(),
@@ -146,9 +153,10 @@ impl Telling<'_> {
 
     /// Returns the word for what a step does with lines of the answer: with an order, a step at the end writes them.
     fn write(&self) -> &'static str {
-        match self.steps.list.last() {
-            Some(Step::Order | Step::Rewrite { .. }) => "note",
-            _ => "write",
+        if holds_answer(&self.steps.list) {
+            "note"
+        } else {
+            "write"
         }
     }
 

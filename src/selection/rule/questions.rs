@@ -88,6 +88,13 @@ impl Rule {
         self.selection.label == Label::None && !self.selection.is_counted()
     }
 
+    /// Returns true if the answer is keys in the order of their bytes, all of them: what is compared is what is written
+    /// and sorted.
+    pub(crate) fn writes_keys_sorted(&self) -> bool {
+        let is_of_keys = !self.selection.records && !self.tells_places();
+        self.order() == Order::Sorted && is_of_keys && self.selection.top.is_none()
+    }
+
     /// Returns true if the answer has lines in the order of the inputs, as they stand there.
     pub(crate) fn writes_lines_as_they_stand(&self) -> bool {
         let is_multiset = self.selection.occurrences == Occurrences::All;

@@ -15,10 +15,11 @@ use crate::input::Input;
 use crate::options::Options;
 use crate::output::Sink;
 use crate::pass::join::join;
+use crate::pass::ranges::Ranges;
 use crate::pass::spill::{SpillRequest, spill};
 use crate::plan::layout::{Layout, PoolLayout, ScanLayout};
 use crate::run::Run;
-use crate::selection::{Rule, Selection, SideReading, Sides};
+use crate::selection::{Order, Rule, Selection, SideReading, Sides};
 use crate::sys::sync::model::Time;
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
@@ -72,6 +73,13 @@ impl Scene {
         self.directory.path().join(name)
     }
 
+    /// Makes a scene whose buckets are ranges of lines.
+    fn in_ranges() -> Self {
+        let mut scene = Self::new();
+        scene.layout.pool.by_range = true;
+        scene
+    }
+
     /// Runs what `partition` does.
     pub(super) fn run(&self, selection: Selection, cap: u64, sink: &mut dyn Sink) -> Result<()> {
         let options = Options::default();
@@ -88,12 +96,18 @@ impl Scene {
         let cold = inputs.remove(0).spooled(vec![self.path("a")])?;
         inputs.insert(0, cold);
         let out = Collector::new(sink);
+        let by_range = self.layout.pool.by_range;
+        let ranges = by_range.then(|| Ranges::of(&run, &inputs)).transpose()?;
         let pool = run.block_pool();
-        let stores = inputs
-            .iter()
-            .map(|input| Ok(spill(&run, &pool, input, SpillRequest::default())?.buckets))
-            .collect::<Result<Vec<_>>>()?;
-        drop(pool);
+        let spilled = |input| {
+            let request = SpillRequest {
+                ranges: ranges.as_ref(),
+                ..SpillRequest::default()
+            };
+            Ok(spill(&run, &pool, input, request)?.buckets)
+        };
+        let stores = inputs.iter().map(spilled).collect::<Result<Vec<_>>>()?;
+        drop((pool, ranges));
         let rule = Rule::new(selection, inputs.len())?;
         let readings = (0..inputs.len()).zip(1..);
         let readings = readings.map(|(input, number)| SideReading { input, number });
@@ -122,7 +136,9 @@ fn check(scene: &Scene, selection: Selection) {
         "union" => (0..50).collect(),
         _ => (20..30).collect(),
     };
-    found.sort_unstable();
+    if !scene.layout.pool.by_range {
+        found.sort_unstable();
+    }
     assert!(expected.into_iter().eq(found), "a wrong result");
     scene.check_rest();
 }
@@ -150,6 +166,16 @@ fn j2_j3_a_whole_run_that_holds_blocks_gives_the_right_lines() {
 }
 
 #[test]
+fn j2_j3_a_whole_run_in_ranges_gives_the_right_lines_in_order() {
+    for selection in [Selection::intersection(), Selection::union()] {
+        let scene = Scene::in_ranges();
+        let name = format!("a whole run in ranges, {}", selection.name());
+        let selection = selection.ordered(Order::Sorted);
+        explore(&name, Time::Stands, move || check(&scene, selection));
+    }
+}
+
+#[test]
 fn j2_a_whole_run_on_a_full_disk_ends_with_its_error() {
     let scene = Scene::new();
     explore("a whole run, a full disk", Time::Passes, move || {
@@ -165,11 +191,11 @@ fn j2_a_whole_run_on_a_full_disk_ends_with_its_error() {
 
 #[test]
 fn j2_a_whole_run_whose_result_cannot_be_written_ends_with_its_error() {
-    let scene = Scene::new();
-    explore(
-        "a whole run, no place for the result",
-        Time::Passes,
-        move || {
+    let any = (Scene::new(), Selection::intersection());
+    let in_order = Selection::intersection().ordered(Order::Sorted);
+    for (scene, selection) in [any, (Scene::in_ranges(), in_order)] {
+        let name = format!("no place for the result, {:?}", selection.order);
+        explore(&name, Time::Passes, move || {
             let mut lines = 0;
             let mut sink = |_: &[u8]| {
                 lines += 1;
@@ -179,11 +205,11 @@ fn j2_a_whole_run_whose_result_cannot_be_written_ends_with_its_error() {
                     Err(io::ErrorKind::StorageFull.into())
                 }
             };
-            let ended = scene.run(Selection::intersection(), u64::MAX, &mut sink);
+            let ended = scene.run(selection, u64::MAX, &mut sink);
             assert!(matches!(ended, Err(Error::Output { .. })), "{ended:?}");
             scene.check_rest();
-        },
-    );
+        });
+    }
 }
 
 #[test]
