@@ -96,7 +96,7 @@ fn run() -> ExitCode {
     if caller.reads_events {
         events::begin();
     }
-    process::give_back_memory();
+    process::give_back_free_memory();
     // Tests say in FAILPOINTS what is to happen where.
     #[cfg(feature = "failpoints")]
     let _scenario = fail::FailScenario::setup();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::help::{DISK, INPUTS, OTHER, STRATEGY};
 use super::keys::KeyArguments;
+use super::process;
 use super::texts::{self, long};
 use clap::builder::{PathBufValueParser, TypedValueParser, ValueParser};
 use clap::{ArgMatches, Args, ValueEnum};
@@ -41,12 +42,14 @@ pub(crate) struct MachineArguments {
 }
 
 impl MachineArguments {
-    /// Options with these limits.
+    /// Options with these limits. Where the limit is small, the process gives back first what counts towards it.
     pub(crate) fn options(&self, interrupt: &Interrupt) -> Options {
+        let memory_bytes = self
+            .memory
+            .map(|size| size.of(machine::memory_base_bytes()));
+        process::give_back_code(memory_bytes.unwrap_or_else(machine::default_memory_bytes));
         Options {
-            memory_bytes: self
-                .memory
-                .map(|size| size.of(machine::memory_base_bytes())),
+            memory_bytes,
             threads: self.threads,
             interrupt: interrupt.clone(),
             ..Options::default()

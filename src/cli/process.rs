@@ -1,7 +1,8 @@
 //! The memory of the process before a command begins.
 //!
 //! *Owns:* what is resident by then: what the parsing of arguments has left. *Invariants:* nothing here changes
-//! what a command does, only how much of the limit is left for it. *Cost:* some 100 system calls and page faults.
+//! what a command does, only how much of the limit is left for it. *Cost:* some dozen system calls; 300 more, and their
+//! page faults, where the limit is small.
 
 use std::ops::Range;
 
@@ -10,6 +11,9 @@ pub(super) const HAS_PROC: bool = cfg!(all(target_os = "linux", not(portable)));
 
 /// Bytes of code that the system may map at once. With 64 KiB, 1.5 MiB more of it are resident.
 const PIECE_BYTES: usize = 16 << 10;
+
+/// Limits below this one are small, in bytes: 3 MiB are more than a hundredth of them.
+const SMALL_LIMIT_BYTES: u64 = 256 << 20;
 
 /// Lets all threads allocate from one arena. All large memory is mapped past the allocator, save that of decoders;
 /// arenas of their own would only cost each thread 64 MiB of address space, which `ulimit -v` counts.
@@ -34,20 +38,16 @@ pub(super) fn give_back_free_memory() {
     }
 }
 
-/// Gives back what parsing the arguments took and no one needs any more: free memory of the allocator, and code.
-pub(super) fn give_back_memory() {
-    give_back_free_memory();
-    give_back_code();
-}
-
 /// Lets the system take back the pages of the program's own code, and of what stands before it in the file: constants,
 /// and the list of relocations, which was read once. Half of the code, some 3 MiB, is for parsing arguments and for
 /// printing help; what the command needs comes again from the page cache, in pieces of [`PIECE_BYTES`].
 ///
 /// Without the pieces nearly all code comes again: since 6.18, Linux maps whatever lies in one piece of the page cache
 /// at once, and a program that was copied lies there in pieces of megabytes.
-fn give_back_code() {
-    if !HAS_PROC {
+///
+/// It takes 4 ms, as long as a small job does by itself: so it is only done where the limit of `memory_bytes` is small.
+pub(super) fn give_back_code(memory_bytes: u64) {
+    if !HAS_PROC || memory_bytes >= SMALL_LIMIT_BYTES {
         return;
     }
     let (Ok(program), Ok(maps)) = (
@@ -73,9 +73,13 @@ fn give_back_code() {
             .and_then(|(start, end)| bound(start).zip(bound(end)));
         if let Some((start, end)) = bounds {
             // Every other piece is one that a core dump leaves out. So each is a mapping of its own, and the system
-            // maps no more than one at once.
-            for piece in (start..end).step_by(2 * PIECE_BYTES) {
-                advise(piece..end.min(piece + PIECE_BYTES), libc::MADV_DONTDUMP);
+            // maps no more than one at once. Which one it is follows from the address: a second call changes nothing.
+            let first = (start / PIECE_BYTES) & !1;
+            for piece in (first * PIECE_BYTES..end).step_by(2 * PIECE_BYTES) {
+                let piece = start.max(piece)..end.min(piece + PIECE_BYTES);
+                if !piece.is_empty() {
+                    advise(piece, libc::MADV_DONTDUMP);
+                }
             }
             advise(start..end, libc::MADV_DONTNEED);
         }

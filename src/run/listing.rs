@@ -31,7 +31,7 @@ impl Listing {
         let resident = resident_bytes(options);
         let job = job_of_shapes(Vec::new(), 0, resident, options);
         // A limit that is too low without them is refused by the plan.
-        let before = process_bytes(resident);
+        let before = process_bytes(resident, job.memory_bytes);
         let beside = job.base_bytes - before + LEAST_USABLE_BYTES;
         Self {
             most: job.memory_bytes.saturating_sub(beside).max(before),
@@ -63,7 +63,7 @@ impl Listing {
         if self.fits() {
             return Ok(());
         }
-        let before = process_bytes(self.resident);
+        let before = process_bytes(self.resident, self.job.memory_bytes);
         let job = Job {
             base_bytes: self.job.base_bytes - before + self.process_bytes(),
             ..self.job.clone()
@@ -82,6 +82,7 @@ impl Listing {
     }
 
     fn process_bytes(&self) -> u64 {
-        process_bytes(self.resident.saturating_add(self.bytes))
+        let resident = self.resident.saturating_add(self.bytes);
+        process_bytes(resident, self.job.memory_bytes)
     }
 }

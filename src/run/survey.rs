@@ -4,7 +4,8 @@
 //! *Cost:* a sample of each input (1 MiB at most, as it is or decoded).
 //!
 //! ```text
-//! base_bytes   = resident now + 1 MiB (8.25 MiB at least, 9 MiB where code stays resident) + 320 KiB for each thread
+//! base_bytes   = resident now + 1 MiB (8.25 MiB at least, 9 MiB where code stays resident, and up to 12 MiB a sixteenth
+//!                of the limit) + 320 KiB for each thread
 //!                (+ 80 KiB for each worker with keys) (+ what compressed outputs take)
 //! memory_bytes = the limit, or less where address space (ulimit -v) is short
 //! ```
@@ -37,6 +38,8 @@ const CODE_OF_DEBUG: u64 = match (cfg!(debug_assertions), CODE_STAYS) {
 /// run. A debug build, whose code lies further apart, has up to 7.1 MiB where the system maps code in large pieces.
 /// Where code stays resident, it is 9 MiB, of up to 7.9: a limit of 16 MiB has just room for that and two workers.
 const PROGRAM_BYTES: u64 = if CODE_STAYS { 36 << 18 } else { 33 << 18 };
+/// The same where the limit has room for all of the code, up to a sixteenth of the limit: such a process keeps it.
+const PROGRAM_AND_CODE_BYTES: u64 = 12 << 20;
 /// Memory of a worker for the keys of a batch of records, in bytes: where they are, copies of 16 KiB of them, and the
 /// records that wait for the next batch.
 const KEY_BYTES: u64 = 80 << 10;
@@ -55,13 +58,17 @@ pub(super) fn resident_bytes(options: &Options) -> u64 {
     known.unwrap_or_else(machine::resident_bytes)
 }
 
-/// Returns the bytes that a process with `resident` bytes before a run needs besides buffers and threads.
+/// Returns the bytes that a process with `resident` bytes before a run, whose limit is `limit_bytes`, needs besides
+/// buffers and threads.
 ///
 /// How many pages of the program the system has mapped by now differs from run to run. A lower bound above most of
 /// these numbers gives equal requests equal plans.
-pub(super) fn process_bytes(resident: u64) -> u64 {
+pub(super) fn process_bytes(resident: u64, limit_bytes: u64) -> u64 {
     let charged = resident.saturating_sub(CODE_OF_DEBUG);
-    PROGRAM_BYTES.max(charged.saturating_add(GROWTH_BYTES))
+    let least = PROGRAM_AND_CODE_BYTES.min(limit_bytes / 16);
+    least
+        .max(PROGRAM_BYTES)
+        .max(charged.saturating_add(GROWTH_BYTES))
 }
 
 /// Works as [`job_for`], in a process that has `resident` bytes before the run.
@@ -80,8 +87,8 @@ pub(super) fn job_of_shapes(
         None => 0,
     };
     let for_output = compressors_bytes(&options.compressions, threads, asked_bytes);
-    let base_bytes =
-        process_bytes(resident) + threads_bytes(threads, asked_bytes) + for_keys + for_output;
+    let for_process = process_bytes(resident, asked_bytes);
+    let base_bytes = for_process + threads_bytes(threads, asked_bytes) + for_keys + for_output;
     // Where address space is limited, buffers must leave room for stacks and small allocations: a buffer that is
     // refused is an error with advice, but an allocation that fails ends the process. The second one of each worker is
     // that of a thread that loads for it, and of eight workers all have another. Of all other threads four are for up

@@ -20,16 +20,19 @@ use crate::selection::{LineState, StateLayout};
 use crate::set::line_set::{LineSet, estimate_set_bytes, most_lines};
 use crate::sys::sync::Mutex;
 
-/// Enough that threads seldom meet, few enough that a full batch has 32 lines for each: as many as a
+/// The most shards: enough that threads seldom meet, few enough that a full batch has 32 lines for each, as many as a
 /// [`LineSet`] fetches ahead.
 pub(crate) const SHARDS: usize = 64;
+/// A set that is expected to have fewer lines than these in each shard has fewer shards: mapping their memory would
+/// take longer than the lines do.
+const LINES_OF_A_SHARD: u64 = 1 << 10;
 
 /// A [`LineSet`] in shards.
 #[derive(Debug)]
 pub(crate) struct ShardedSet {
     /// Only for the error of a set that does not fit.
     budget: MemoryBudget,
-    /// [`SHARDS`] of them, by the value that [`Purpose::Shard`] derives from the hash.
+    /// Up to [`SHARDS`] of them, by the value that [`Purpose::Shard`] derives from the hash.
     shards: Vec<Mutex<LineSet>>,
 }
 
@@ -49,11 +52,15 @@ impl ShardedSet {
     ) -> Result<Self> {
         // Four standard deviations more than the mean: lines fall into shards at random, and hardly any
         // shard has to grow its table.
-        let per_shard = lines / SHARDS as u64;
+        let shards = match lines {
+            0 => SHARDS as u64,
+            lines => (lines / LINES_OF_A_SHARD).clamp(1, SHARDS as u64),
+        };
+        let per_shard = lines / shards;
         let expected = per_shard + 4 * per_shard.isqrt();
         let kept_bytes = 8 * kept.words() as u64;
         let needed = estimate_set_bytes(expected, expected.saturating_mul(line_bytes + kept_bytes));
-        let fits = needed.saturating_mul(SHARDS as u64) <= budget.available_bytes();
+        let fits = needed.saturating_mul(shards) <= budget.available_bytes();
         let expected = if fits { expected } else { 0 };
         let shard = || {
             let mut set = LineSet::new(budget, hasher, kept)?;
@@ -62,7 +69,7 @@ impl ShardedSet {
         };
         Ok(Self {
             budget: budget.clone(),
-            shards: (0..SHARDS).map(|_| shard()).collect::<Result<_>>()?,
+            shards: (0..shards).map(|_| shard()).collect::<Result<_>>()?,
         })
     }
 
@@ -174,7 +181,7 @@ impl ShardedSet {
         Ok(())
     }
 
-    /// Calls `visit` with every line of the shards that `next` names, below [`SHARDS`], and what was kept of it, until
+    /// Calls `visit` with every line of the shards that `next` names, and what was kept of it, until
     /// it fails. A shard stays locked while it is visited.
     ///
     /// # Errors

@@ -20,6 +20,7 @@ pub(crate) use self::arguments::CompareArguments;
 use self::report::ComparisonReport;
 use super::outputs::{Claims, Outputs, ResultFile};
 use super::print::print;
+use super::process;
 use super::progress::Reporter;
 use super::report::Subject;
 use super::settings::plan_as_typed;
@@ -46,8 +47,12 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
     options.observer = Some(outputs.observer(reporter.clone()));
     outputs.note_temp_dirs(&options);
     let selection = arguments.operation.selection();
-    let mut comparer = Comparer::new(&sources, selection, &options)?;
     let points = arguments.points();
+    let limits = points.iter().filter_map(|point| point.memory_bytes);
+    if let Some(smallest) = limits.min() {
+        process::give_back_code(smallest);
+    }
+    let mut comparer = Comparer::new(&sources, selection, &options)?;
     // Before the first run: what can be known to fail does not wait until its turn.
     reporter.expect(comparer.expected_bytes(&points)?);
     let (plans, predicted) = if outputs.has_page() {

@@ -66,7 +66,7 @@ pub fn blocked_fpr(bits_per_key: f64, hashes: u32) -> f64 {
 }
 
 /// Steps of the mean over a filter that fills up.
-const FILLING_STEPS: u32 = 64;
+const FILLING_STEPS: u32 = 24;
 
 /// Returns the mean rate of a blocked filter that is asked for each key just before it is inserted, from the first key
 /// to the last: a half of the last rate with one hash and many bits, and less with more hashes.
@@ -202,6 +202,11 @@ fn by_positive_sum(mean_keys: f64, hashes: u32) -> f64 {
         }
         let of_block: f64 = covered.iter().zip(&probability).map(|(c, p)| c * p).sum();
         rate += weight * of_block;
+        // A block covers everything at most, and from the mean on each weight is at most this fraction of the one before.
+        let fraction = mean_keys / f64::from(keys + 1);
+        if fraction < 1.0 && weight * fraction / (1.0 - fraction) < rate * f64::EPSILON / 2.0 {
+            break;
+        }
     }
     rate
 }
