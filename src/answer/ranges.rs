@@ -125,10 +125,7 @@ impl RangeBuffer<'_> {
         if ranges.sorter.always_spills() {
             ranges.sorter.write(work)?;
         }
-        // A merge sorts it, and once is enough.
-        if work.runs.is_empty() {
-            work.buffer.sort();
-        }
+        work.buffer.sort();
         ranges.wait_for(number, failure)?;
         if work.runs.is_empty() {
             work.buffer

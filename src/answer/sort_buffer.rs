@@ -59,6 +59,8 @@ pub(super) struct SortBuffer {
     shared: usize,
     /// The bytes of each line before its rank; `None` while the ranks are not those of one depth.
     depth: Option<usize>,
+    /// True if the entries are in order.
+    is_sorted: bool,
     /// The offset of the last entry that the latest cut left: those that come after it are not wanted.
     last_wanted: Option<u64>,
 }
@@ -77,6 +79,7 @@ impl SortBuffer {
             order,
             shared: usize::MAX,
             depth: None,
+            is_sorted: false,
             last_wanted: None,
         })
     }
@@ -112,6 +115,7 @@ impl SortBuffer {
             self.depth.map_or(0, |depth| rank(entry.line, depth))
         };
         self.put_back([rank, start as u64]);
+        self.is_sorted = false;
         if self.entries == FIRST_LINES {
             self.rank_all();
         }
@@ -200,6 +204,8 @@ impl SortBuffer {
         let end = self.buffer.len() - kept_bytes;
         self.buffer.copy_within(start..start + kept_bytes, end);
         self.entries = wanted;
+        // They stand as they lie.
+        self.is_sorted = false;
         self.filled + kept_bytes <= self.buffer.len() / 2
     }
 
@@ -210,6 +216,9 @@ impl SortBuffer {
 
     /// Puts the entries in order.
     pub(super) fn sort(&mut self) {
+        if std::mem::replace(&mut self.is_sorted, true) {
+            return;
+        }
         self.rank_all();
         let depth = self.depth.take().unwrap_or(0);
         let split = self.buffer.len() - self.entries * BACK;

@@ -5,7 +5,8 @@
 //! comes first as bytes is in the same bucket as the other, or in an earlier one. Borders that do not divide the lines
 //! evenly cost time, never a line: the join splits a bucket that is too large, as every other.
 //!
-//! *Cost:* 2 MiB of the inputs read before the first pass, and as much memory; ten steps of a search for each line.
+//! *Cost:* before the first pass, 16 KiB of the inputs are read for each bucket, and as much memory is taken; ten steps
+//! of a search for each line.
 //!
 //! *Sources:* those of [`RangeSorter`](crate::answer::RangeSorter).
 
@@ -13,20 +14,21 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::input::Input;
-use crate::memory::budget::Reservation;
+use crate::memory::budget::{MemoryBudget, Reservation};
+use crate::memory::buffer::{Buffer, PAGE};
 use crate::pass::sampled_lines::{Windows, for_each_sampled};
 use crate::run::Run;
 
-/// The windows of all inputs together.
-const WINDOWS: u64 = 512;
-/// The bytes of one window: many small ones see a file that is in some order at many places.
-const WINDOW: u64 = 4 << 10;
+/// The windows for each bucket. Of a file that is in some order, the lines of one window lie together.
+const WINDOWS_OF_A_BUCKET: u64 = 8;
+/// The bytes of one window: many small ones see a file at many places.
+const WINDOW: u64 = 2 << 10;
 /// The most lines that are looked at in one window.
-const MOST_LINES: usize = 64;
+const MOST_LINES: usize = 32;
 /// The most bytes of a border. Lines that share these are in one bucket.
-const MOST_BORDER: usize = 256;
-/// The memory of a sample, in bytes.
-const SAMPLE_BYTES: u64 = WINDOWS * (WINDOW + (MOST_LINES * size_of::<Range<usize>>()) as u64);
+const MOST_BORDER: usize = 128;
+/// The fraction of the memory for buffers that a sample has at most.
+const SAMPLE_SHARE: u64 = 4;
 
 /// The borders between ranges. A range begins with its border.
 #[derive(Debug)]
@@ -46,13 +48,15 @@ impl Ranges {
     /// # Errors
     /// Where an input cannot be read, or has changed; [`crate::Error::Memory`] where there is no room for the sample.
     pub(crate) fn of(run: &Run<'_>, inputs: &[Input]) -> Result<Self> {
-        let memory = run.budget.reserve("a sample", SAMPLE_BYTES)?;
-        let mut sample = Sample::default();
+        let buckets = run.layout.pool.buckets;
+        let most_windows = run.layout.usable_bytes / SAMPLE_SHARE / (WINDOW + KEYS_OF_A_WINDOW);
+        let windows = (u64::from(buckets) * WINDOWS_OF_A_BUCKET).min(most_windows);
+        let mut sample = Sample::new(&run.budget, windows)?;
         let all: u64 = inputs.iter().filter_map(Input::likely_bytes).sum();
         for input in inputs {
             let share = input.likely_bytes().unwrap_or(0) as f64 / all.max(1) as f64;
             let windows = Windows {
-                count: (WINDOWS as f64 * share) as u64,
+                count: (windows as f64 * share).ceil() as u64,
                 bytes: WINDOW,
                 most_lines: MOST_LINES,
             };
@@ -61,9 +65,8 @@ impl Ranges {
                 Ok(())
             })?;
         }
-        let buckets = run.layout.pool.buckets;
         let borders = sample.borders(buckets);
-        drop((sample, memory));
+        drop(sample);
         let bytes = u64::from(buckets) * (MOST_BORDER + size_of::<(u64, Box<[u8]>)>()) as u64;
         Ok(Self::between(
             &borders,
@@ -118,41 +121,55 @@ fn rank(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
+/// The memory for the places of the keys of one window, in bytes.
+const KEYS_OF_A_WINDOW: u64 = (MOST_LINES * size_of::<Range<u32>>()) as u64;
+
 /// The beginnings of some keys.
 #[derive(Debug)]
 struct Sample {
-    bytes: Vec<u8>,
-    keys: Vec<Range<usize>>,
-}
-
-impl Default for Sample {
-    /// Takes all memory at once: that of small allocations would stay with the process.
-    fn default() -> Self {
-        Self {
-            bytes: Vec::with_capacity((WINDOWS * WINDOW) as usize),
-            keys: Vec::with_capacity(WINDOWS as usize * MOST_LINES),
-        }
-    }
+    /// The bytes of all keys, and behind them free room.
+    bytes: Buffer,
+    filled: usize,
+    /// The place of each key in the bytes.
+    keys: Vec<Range<u32>>,
+    _memory: Reservation,
 }
 
 impl Sample {
+    /// Makes an empty sample with room for what so many windows have.
+    fn new(budget: &MemoryBudget, windows: u64) -> Result<Self> {
+        let consumer = "a sample";
+        let memory = budget.reserve(consumer, windows * KEYS_OF_A_WINDOW)?;
+        Ok(Self {
+            bytes: Buffer::new(budget, consumer, (windows * WINDOW).max(PAGE))?,
+            filled: 0,
+            keys: Vec::with_capacity(windows as usize * MOST_LINES),
+            _memory: memory,
+        })
+    }
+
+    /// Adds a key, unless the sample is full: keys that are built may be longer than their records.
     fn add(&mut self, key: &[u8]) {
-        let start = self.bytes.len();
-        self.bytes.extend(&key[..key.len().min(MOST_BORDER)]);
-        self.keys.push(start..self.bytes.len());
+        let key = &key[..key.len().min(MOST_BORDER)];
+        let (start, end) = (self.filled, self.filled + key.len());
+        if end > self.bytes.len() || self.keys.len() == self.keys.capacity() {
+            return;
+        }
+        self.bytes[start..end].copy_from_slice(key);
+        self.keys.push(start as u32..end as u32);
+        self.filled = end;
     }
 
     /// Lists the borders between `ranges` ranges with about as many different keys each; fewer where there are too few
     /// keys.
     fn borders(&mut self, ranges: u32) -> Vec<Vec<u8>> {
-        let Self { bytes, keys } = self;
-        keys.sort_unstable_by(|one, other| bytes[one.clone()].cmp(&bytes[other.clone()]));
-        keys.dedup_by(|one, other| bytes[one.clone()] == bytes[other.clone()]);
+        let (bytes, keys) = (&self.bytes, &mut self.keys);
+        let key = |place: &Range<u32>| &bytes[place.start as usize..place.end as usize];
+        keys.sort_unstable_by(|one, other| key(one).cmp(key(other)));
+        keys.dedup_by(|one, other| key(one) == key(other));
         let ranges = (ranges as usize).min(keys.len());
-        let key = |number: usize| bytes[keys[number].clone()].to_vec();
-        (1..ranges)
-            .map(|range| key(range * keys.len() / ranges))
-            .collect()
+        let border = |range: usize| key(&keys[range * keys.len() / ranges]).to_vec();
+        (1..ranges).map(border).collect()
     }
 }
 
@@ -163,15 +180,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::memory::budget::MemoryBudget;
 
     /// Makes `count` ranges of what a sample of `keys` shows.
     fn ranges(keys: &[Vec<u8>], count: u32) -> Ranges {
-        let mut sample = Sample::default();
+        let budget = MemoryBudget::new(8 << 20, 0);
+        let mut sample = Sample::new(&budget, 1000).unwrap();
         for key in keys {
             sample.add(key);
         }
-        let budget = MemoryBudget::new(1 << 20, 0);
         Ranges::between(&sample.borders(count), budget.reserve("ranges", 1).unwrap())
     }
 

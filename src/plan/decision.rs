@@ -29,7 +29,7 @@ pub struct Plan {
     /// input which is small compared with the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) second_filter: Option<FilterPlan>,
-    /// The costs of putting the answer in order, if an order is asked for; part of `costs`.
+    /// The costs of putting the answer in order, if an order is asked for in which it is not found; part of `costs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordering: Option<OrderPlan>,
     /// The memory of the duplicate cache, in bytes: of lines that come again and again, each is spilled once;

@@ -236,6 +236,11 @@ impl Sizes {
             // What several inputs have is written once, or not at all: an upper bound.
             self.total
         };
+        let selected = if rule.writes_once() {
+            selected.part(1.0 - self.repeats)
+        } else {
+            selected
+        };
         let share = rule.top() as f64 / selected.lines.max(1) as f64;
         selected.part(share.min(1.0))
     }

@@ -4,8 +4,8 @@
 //! *Cost:* a sample of each input (1 MiB at most, as it is or decoded).
 //!
 //! ```text
-//! base_bytes   = resident now + 1 MiB (8.25 MiB at least, 9 MiB where code stays resident, and up to 12 MiB a sixteenth
-//!                of the limit) + 320 KiB for each thread
+//! base_bytes   = resident now + 1 MiB (8.25 MiB at least, 9 MiB where code stays resident, and up to 12 MiB a
+//!                sixteenth of the limit) + 320 KiB for each thread
 //!                (+ 80 KiB for each worker with keys) (+ what compressed outputs take)
 //! memory_bytes = the limit, or less where address space (ulimit -v) is short
 //! ```

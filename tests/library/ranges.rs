@@ -48,7 +48,7 @@ fn mixed(seed: u64, count: u64, most: u64) -> impl Iterator<Item = u64> {
 /// Two sides with lines of a kind, which have some in common; more than a sort has memory for.
 fn sides(kind: &str) -> [Vec<u8>; 2] {
     [1, 2].map(|seed| {
-        let shared = "y".repeat(300);
+        let shared = "y".repeat(200);
         let line = |number: u64| match kind {
             "urls" => format!("https://www.example.org/{number:x}/{number:0>30}"),
             "one range" => format!("{shared}{number}"),
@@ -99,10 +99,11 @@ fn selections() -> Vec<Selection> {
     ]
 }
 
-/// Compares the sorted answers to these lines with those that come in any order, by one of four settings each.
-fn compare(kind: &str) {
-    let ranged = compare_some(kind, |selection, setting| selection % 4 == setting);
-    assert!(ranged > 3, "{kind}: {ranged} runs were in ranges");
+/// Compares the sorted answers to these lines with those that come in any order, by one of four settings each. At
+/// least so many of the seven runs must go range by range.
+fn compare(kind: &str, in_ranges: usize) {
+    let ranged = compare_some(kind, |selection, setting| (selection + 2) % 4 == setting);
+    assert!(ranged >= in_ranges, "{kind}: {ranged} runs were in ranges");
 }
 
 /// Works as [`compare`], by the settings that are wanted by the numbers of the selection and of the setting; counts the
@@ -130,7 +131,7 @@ fn compare_some(kind: &str, is_wanted: fn(usize, usize) -> bool) -> usize {
             (1, None, false),
             (3, None, false),
             (2, Some(40), false),
-            (3, Some(3), true),
+            (2, Some(12), true),
         ];
         for (setting, (threads, buckets, always_spill)) in settings.into_iter().enumerate() {
             if !is_wanted(number, setting) {
@@ -159,36 +160,36 @@ fn compare_some(kind: &str, is_wanted: fn(usize, usize) -> bool) -> usize {
 fn l10_every_sorted_answer_in_ranges_is_that_in_any_order() {
     for kind in ["urls", "in order", "one range", "few", "keys", "tails"] {
         let ranged = compare_some(kind, |_, _| true);
-        assert!(ranged > 14, "{kind}: {ranged} runs were in ranges");
+        assert!(ranged > 12, "{kind}: {ranged} runs were in ranges");
     }
 }
 
 #[test]
 fn l10_sorted_answers_in_ranges_are_those_in_any_order() {
-    compare("urls");
+    compare("urls", 5);
 }
 
 #[test]
 fn l10_sorted_answers_of_files_in_order_come_in_ranges() {
-    compare("in order");
+    compare("in order", 5);
 }
 
 #[test]
 fn l10_lines_that_share_more_than_a_border_has_are_in_one_range() {
-    compare("one range");
+    compare("one range", 5);
 }
 
 #[test]
 fn l10_ranges_of_few_different_lines_are_joined_as_others() {
-    compare("few");
+    compare("few", 3);
 }
 
 #[test]
 fn l10_keys_that_are_written_come_in_ranges() {
-    compare("keys");
+    compare("keys", 5);
 }
 
 #[test]
 fn l10_ranges_divide_lines_of_any_bytes() {
-    compare("tails");
+    compare("tails", 7);
 }

@@ -202,7 +202,8 @@ fn by_positive_sum(mean_keys: f64, hashes: u32) -> f64 {
         }
         let of_block: f64 = covered.iter().zip(&probability).map(|(c, p)| c * p).sum();
         rate += weight * of_block;
-        // A block covers everything at most, and from the mean on each weight is at most this fraction of the one before.
+        // A block covers everything at most, and from the mean on each weight is at most this fraction of the one
+        // before.
         let fraction = mean_keys / f64::from(keys + 1);
         if fraction < 1.0 && weight * fraction / (1.0 - fraction) < rate * f64::EPSILON / 2.0 {
             break;

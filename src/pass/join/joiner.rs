@@ -11,7 +11,6 @@ use crate::memory::budget::MemoryBudget;
 use crate::pass::join::split::{self, SplitPlan, split};
 use crate::pass::join::work::{JoinWork, Position};
 use crate::pass::writing::{write, write_again};
-use crate::plan::layout::Layout;
 use crate::run::{Phase, Run};
 use crate::selection::{LineState, Sides};
 use crate::set::line_set::LineSet;
@@ -22,6 +21,11 @@ use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::Mutex;
 use crate::sys::sync::channel::Sender;
+
+/// The least memory that a range is sorted in, in bytes.
+const LEAST_RANGE_BYTES: u64 = 128 << 10;
+/// The least that is left to the set beside the longest line, in bytes.
+const LEAST_SET_BYTES: u64 = 128 << 10;
 
 /// The share of each worker of a join.
 #[derive(Debug, Clone, Copy)]
@@ -35,12 +39,12 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Returns the part of it for sorting a range, in bytes: half, because a set takes about as much for as many lines.
-    /// Less where the longest line needs the room.
-    fn range_bytes(&self, layout: &Layout) -> u64 {
-        let least = layout.least_share(self.longest);
-        let beside_longest = self.bytes.saturating_sub(least);
-        (self.bytes / 2).min(beside_longest.max(self.bytes / 8))
+    /// Returns the part of it for sorting a range, in bytes: half of what a reader that takes `reading_bytes` leaves,
+    /// because a set takes about as much for as many lines. Less where the set needs the room for the longest line.
+    fn range_bytes(&self, reading_bytes: u64) -> u64 {
+        let free = self.bytes.saturating_sub(reading_bytes);
+        let beside_longest = free.saturating_sub(2 * self.longest + LEAST_SET_BYTES);
+        (free / 2).min(beside_longest.max(LEAST_RANGE_BYTES))
     }
 }
 
@@ -99,8 +103,9 @@ impl<'a, 's> Joiner<'a, 's> {
             ranges,
         } = shared;
         let budget = run.budget.split_off("join", share.bytes)?;
-        let reader = BucketReader::new(loads, &budget, run.read_rules(share.longest))?;
-        let bytes = share.range_bytes(&run.layout);
+        let rules = run.read_rules(share.longest);
+        let bytes = share.range_bytes(rules.memory_bytes());
+        let reader = BucketReader::new(loads, &budget, rules)?;
         let range = ranges.map(|ranges| ranges.buffer(&budget, bytes));
         let set = LineSet::new(&budget, run.hasher, sides.rule().kept())?;
         Ok(Self {
@@ -146,7 +151,7 @@ impl<'a, 's> Joiner<'a, 's> {
 
     /// Writes the lines of a range that was joined, if the answer comes range by range.
     fn end_range(&mut self, number: u32, failure: &FirstFailure) -> Result<()> {
-        if self.out.has_runs() {
+        if self.out.has_runs() || self.run.options.always_spill {
             // A merge needs it more.
             self.set.release()?;
         }

@@ -21,6 +21,12 @@ const LOPSIDED_FACTOR: u64 = 8;
 const LOPSIDED_FILTER_SHARE: u64 = 16;
 /// Bits per key that it must have to be built: 2.3 % pass by mistake.
 const LEAST_LOPSIDED_BITS: f64 = 8.0;
+/// Of lines that are longer in the mean, in bytes, windows of a sample show too few for the borders of ranges.
+const MOST_SAMPLED_BYTES: u64 = 256;
+/// Of more inputs, the sample of one shows too few.
+const MOST_SAMPLED_INPUTS: u64 = 64;
+/// The most bytes that a worker sorts at once.
+const MOST_SORTED_BYTES: u64 = 1 << 30;
 /// Less memory for buffers has no room for the sample of the ranges beside a filter.
 const LEAST_RANGED_BYTES: u64 = 8 << 20;
 /// The part of the memory for buffers, in tenths, that `partition` has for chunks and blocks. Blocks that
@@ -89,18 +95,21 @@ fn by_hash(sized: &SizedJob) -> Result<Design<'_>, Error> {
 }
 
 /// Designs it by range, for an answer in the order of its lines: each bucket is joined and sorted in memory, and
-/// written when its turn comes. Nothing is spilled but the inputs, once. `None` for any other answer; where no sample
-/// shows the lines of an input in all its parts; and where buckets would have to be split.
+/// written when its turn comes. Nothing is spilled but the inputs, once. `None` for any other answer; where a sample
+/// would show too few lines of an input, or not in all its parts; and where buckets would have to be split.
 ///
 /// A join has room for the set of a bucket and for as much again, to sort it. The borders come from a sample: the
 /// largest of some hundred buckets has a fifth more than the mean, for which buckets have room as it is.
 fn by_range(sized: &SizedJob) -> Option<Design<'_>> {
     let (rule, build) = (sized.rule(), sized.sizes.build);
     let is_plain = |shape: &InputShape| shape.bytes.is_some() && shape.decoding.is_none();
+    let is_sampled = |size: &DataSize| size.bytes <= MOST_SAMPLED_BYTES * size.lines.max(1);
     let mut scan = sized.layout_without_order();
     scan.pool.by_range = true;
     if !rule.writes_keys_sorted()
         || !sized.job.inputs.iter().all(is_plain)
+        || !sized.read.iter().all(is_sampled)
+        || sized.order.len() as u64 > MOST_SAMPLED_INPUTS
         || scan.usable_bytes < LEAST_RANGED_BYTES
     {
         return None;
@@ -108,6 +117,7 @@ fn by_range(sized: &SizedJob) -> Option<Design<'_>> {
     let join_bytes = sized.set_bytes(build).saturating_mul(2);
     let layout = with_buckets(sized, scan, build, join_bytes).ok()?;
     let share = layout.join_share(layout.pool.join_workers);
+    let share = share.min(2 * MOST_SORTED_BYTES);
     if u64::from(layout.pool.buckets).saturating_mul(share) < join_bytes {
         return None;
     }

@@ -422,6 +422,17 @@ pub(in crate::plan) fn selections() -> Vec<(String, Job)> {
         ),
         ("all of two, sorted", of(&two, all.ordered(Order::Sorted))),
         (
+            "all of one, most lines come again, sorted",
+            of(&[repeated(20_000_000)], all.ordered(Order::Sorted)),
+        ),
+        (
+            "all of one, most lines come again, sorted in more",
+            Job {
+                memory_bytes: 256 * MIB,
+                ..of(&[repeated(20_000_000)], all.ordered(Order::Sorted))
+            },
+        ),
+        (
             "all of two, the most frequent first",
             of(&two, all.ordered(Order::Count)),
         ),

@@ -88,6 +88,11 @@ impl Rule {
         self.selection.label == Label::None && !self.selection.is_counted()
     }
 
+    /// Returns true if a line, or key, of the answer is written once, however often it comes.
+    pub(crate) fn writes_once(&self) -> bool {
+        self.selection.occurrences == Occurrences::Once
+    }
+
     /// Returns true if the answer is keys in the order of their bytes, all of them: what is compared is what is written
     /// and sorted.
     pub(crate) fn writes_keys_sorted(&self) -> bool {
