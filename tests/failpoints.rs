@@ -346,7 +346,7 @@ fn as_many_blocks_are_written_at_a_time_as_a_slow_disk_needs() {
     fail::cfg("spill-write", "sleep(5)").unwrap();
     let most = most_threads_of_a_partition("spill-", 100, 24 << 20);
     assert!((9..=16).contains(&most), "{most} threads wrote");
-    let most = most_threads_of_a_partition("spill-", 100, 400 << 20);
+    let most = most_threads_of_a_partition("spill-", 100, 448 << 20);
     assert_eq!(most, 1, "nothing was written");
     scenario.teardown();
 }
@@ -367,7 +367,7 @@ fn as_many_blocks_are_loaded_at_a_time_as_a_slow_disk_needs() {
         (2..=4).contains(&most),
         "{most} threads loaded for two workers"
     );
-    let most = most_threads_of_a_partition("load-", 8, 400 << 20);
+    let most = most_threads_of_a_partition("load-", 8, 448 << 20);
     assert_eq!(most, 1, "nothing was written");
     scenario.teardown();
 }
