@@ -204,7 +204,7 @@ impl SortBuffer {
         let end = self.buffer.len() - kept_bytes;
         self.buffer.copy_within(start..start + kept_bytes, end);
         self.entries = wanted;
-        // They stand as they lie.
+        // They are in the order in which they lie.
         self.is_sorted = false;
         self.filled + kept_bytes <= self.buffer.len() / 2
     }

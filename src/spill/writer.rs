@@ -129,7 +129,7 @@ impl<'a> BucketWriter<'a> {
         self.rules.address.level
     }
 
-    /// Appends the lines at `indexes` of the batch to `bucket`, which must be the bucket of their hashes on
+    /// Appends the lines at `indexes` of the batch to `bucket`, which must be the bucket of their hashes, or ranges, on
     /// the level of this writer. Nothing here checks that.
     ///
     /// Any thread may call it. It waits for the bucket's lock, for the write of the bucket's first block, and

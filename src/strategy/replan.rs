@@ -92,10 +92,7 @@ impl StepState<'_> {
                 // The new layout uses the filter's memory.
                 self.slots.held.clear();
                 run.set_layout(revision.layout)?;
-                let list = List::Partition {
-                    feeds: false,
-                    by_range: false,
-                };
+                let list = List::Partition { feeds: false };
                 let tail = self.plan.sized.steps(list);
                 let joined = self.inputs.iter().filter_map(Input::likely_bytes).sum();
                 self.announce(run, &tail, joined);

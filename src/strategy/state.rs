@@ -139,13 +139,7 @@ impl<'a> StepState<'a> {
                 let repeats = self.plan.sized.rule().repeats();
                 tell(run, &self.inputs[at as usize], &set, has, repeats, out)
             }
-            Step::Join {
-                is_distinct,
-                by_range,
-            } => {
-                debug_assert_eq!(by_range, run.layout.pool.by_range);
-                self.join(run, is_distinct, out)
-            }
+            Step::Join { is_distinct } => self.join(run, is_distinct, out),
             Step::Order | Step::Rewrite { .. } | Step::Replan(_) => Ok(()),
         }
     }

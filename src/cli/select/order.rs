@@ -54,8 +54,8 @@ pub(crate) struct OrderArguments {
     /// Write the lines in this order
     ///
     /// Ordering takes extra time and an eighth of the memory limit (at most 1 GiB). A result larger than that is sorted
-    /// on temporary disk, or with `sorted` in the ranges of lines that the inputs are spilled in. The inputs are never
-    /// sorted. With `input`, each line on temporary disk takes 8 bytes more.
+    /// on temporary disk. With `sorted`, plain files may be spilled in ranges of lines instead, each of which is sorted
+    /// in memory. With `input`, each line on temporary disk takes 8 bytes more.
     /// Instead of sorting a large result, outset then reads files once more if that moves fewer bytes and a third of
     /// the memory limit has room for one bit for each of their lines, or for 16 bytes where files are compressed or
     /// have quoted fields.

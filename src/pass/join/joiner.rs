@@ -395,3 +395,25 @@ impl<'a, 's> Joiner<'a, 's> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_sorted_in_half_of_what_reading_leaves_unless_the_longest_line_needs_it() {
+        const MIB: u64 = 1 << 20;
+        let bytes = |share_bytes: u64, longest: u64, reading_bytes: u64| {
+            let share = Share {
+                bytes: share_bytes,
+                longest,
+                writers: 1,
+            };
+            share.range_bytes(reading_bytes)
+        };
+        assert_eq!(bytes(10 * MIB, 64, 2 * MIB), 4 * MIB);
+        assert_eq!(bytes(10 * MIB, 3 * MIB, 2 * MIB), 2 * MIB - LEAST_SET_BYTES);
+        assert_eq!(bytes(10 * MIB, 4 * MIB, 5 * MIB), LEAST_RANGE_BYTES);
+        assert_eq!(bytes(2 * MIB, MIB, 2 * MIB), 0, "nothing is left");
+    }
+}

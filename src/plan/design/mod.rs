@@ -95,6 +95,11 @@ pub(crate) struct Design<'s> {
 impl<'s> Design<'s> {
     /// Makes a strategy without filters and buckets. What follows from its steps is not counted yet.
     fn new(sized: &'s SizedJob, strategy: Strategy, list: List, layout: Layout) -> Self {
+        let mut steps = sized.steps(list);
+        if layout.pool.by_range {
+            // The join writes the answer in order.
+            steps.retain(|step| *step != Step::Order);
+        }
         Self {
             sized,
             costs: Costs {
@@ -112,7 +117,7 @@ impl<'s> Design<'s> {
                 most_wrong_lines: None,
                 expected_precision: None,
             },
-            steps: sized.steps(list),
+            steps,
             layout,
             second_filter: None,
             joined_bytes: 0,
@@ -201,7 +206,12 @@ impl<'s> Design<'s> {
             costs: self.costs,
             rejected,
             second_filter: self.second_filter,
-            steps: Steps::new(self.steps, sized.numbers(), feeds),
+            steps: Steps::new(
+                self.steps,
+                sized.numbers(),
+                feeds,
+                self.layout.pool.by_range,
+            ),
             layout: self.layout,
             sized: sized.clone(),
         };

@@ -25,7 +25,7 @@ const LEAST_LOPSIDED_BITS: f64 = 8.0;
 const MOST_SAMPLED_BYTES: u64 = 256;
 /// Of more inputs, the sample of one shows too few.
 const MOST_SAMPLED_INPUTS: u64 = 64;
-/// The most bytes that a worker sorts at once.
+/// The most bytes that a worker sorts at once: those of the largest sort buffer.
 const MOST_SORTED_BYTES: u64 = 1 << 30;
 /// Less memory for buffers has no room for the sample of the ranges beside a filter.
 const LEAST_RANGED_BYTES: u64 = 8 << 20;
@@ -98,8 +98,8 @@ fn by_hash(sized: &SizedJob) -> Result<Design<'_>, Error> {
 /// written when its turn comes. Nothing is spilled but the inputs, once. `None` for any other answer; where a sample
 /// would show too few lines of an input, or not in all its parts; and where buckets would have to be split.
 ///
-/// A join has room for the set of a bucket and for as much again, to sort it. The borders come from a sample: the
-/// largest of some hundred buckets has a fifth more than the mean, for which buckets have room as it is.
+/// A join has room for the set of a bucket and for as much again, to sort it. The borders come from a sample: of
+/// URLs, the largest of 176 buckets had 1.16 times the mean, for which buckets have room as it is.
 fn by_range(sized: &SizedJob) -> Option<Design<'_>> {
     let (rule, build) = (sized.rule(), sized.sizes.build);
     let is_plain = |shape: &InputShape| shape.bytes.is_some() && shape.decoding.is_none();
@@ -134,7 +134,6 @@ fn design(
 ) -> Design<'_> {
     let list = List::Partition {
         feeds: filter.is_some(),
-        by_range: layout.pool.by_range,
     };
     let mut design = Design::new(sized, Strategy::Partition, list, layout);
     design.joined_bytes = survivors;

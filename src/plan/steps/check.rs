@@ -97,7 +97,7 @@ impl Done {
             Step::Refilter { of, .. } => {
                 assert!(spilled.contains(of) && !*has_joined, "{step_name}");
             }
-            Step::Join { is_distinct, .. } => {
+            Step::Join { is_distinct } => {
                 assert!(!*has_joined && !spilled.is_empty(), "{step_name}");
                 assert!(!is_distinct || spilled.len() == 1, "{step_name}");
                 *has_joined = true;
@@ -172,10 +172,7 @@ fn what_a_decision_puts_in_the_place_of_a_list_can_be_performed() {
     for (name, job) in jobs() {
         let inputs = job.inputs.len();
         let sides = SizedJob::of(job).unwrap().sides;
-        let partition = List::Partition {
-            feeds: false,
-            by_range: false,
-        };
+        let partition = List::Partition { feeds: false };
         check(&name, &partition.steps(inputs, &sides), &[], inputs);
         if sides.rule().finds_common() && inputs > 1 {
             let set = [&[prefiltered_build()][..], &set_tail(inputs as u32)].concat();

@@ -21,7 +21,7 @@
 //! ```
 //!
 //! The order of an answer is one more step after each; but for a set that is the answer, and for buckets that are
-//! ranges of lines.
+//! ranges of lines ([`PoolLayout::by_range`](crate::plan::layout::PoolLayout::by_range)).
 
 use super::step::{At, Lets, Question, Seen, Slot, Step, Through};
 use crate::selection::{Order, SideReading, Sides};
@@ -29,9 +29,8 @@ use crate::selection::{Order, SideReading, Sides};
 /// A list of steps, one for each kind of design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum List {
-    /// Everything into buckets; with `feeds` through a filter of the first input. Buckets that are ranges of lines give
-    /// the answer in order.
-    Partition { feeds: bool, by_range: bool },
+    /// Everything into buckets; with `feeds` through a filter of the first input.
+    Partition { feeds: bool },
     /// An intersection: each input through a filter of the one before it.
     Sieve,
     /// Anything: lines that occur once are written at once.
@@ -68,11 +67,11 @@ impl List {
         let n = inputs as At;
         let mut steps = match self {
             _ if n == 0 => return Vec::new(),
-            Self::Partition { feeds, by_range } => partition(n, feeds, by_range),
+            Self::Partition { feeds } => partition(n, feeds),
             Self::Sieve => sieve(n),
             Self::SingletonSieve => singleton_sieve(n),
             // Where the first input is another side, too, no filter tells more than the sides do.
-            Self::FirstSideSieve { .. } if n == 1 || is_twice => partition(n, false, false),
+            Self::FirstSideSieve { .. } if n == 1 || is_twice => partition(n, false),
             Self::FirstSideSieve { filtered } => first_side_sieve(n, filtered as At),
             Self::Chain { has_stored } => chain(n, has_stored),
             Self::Absent => absent(n, is_twice, rule.repeats()),
@@ -95,20 +94,10 @@ impl List {
             }
             Self::Bitmaps => bitmaps(n, sides),
         };
-        if rule.order() != Order::Any && !self.writes_in_order() {
+        if rule.order() != Order::Any && self != Self::WrittenSet {
             steps.push(Step::Order);
         }
         steps
-    }
-}
-
-impl List {
-    /// Returns true if its steps write the answer in the order that is asked for.
-    fn writes_in_order(self) -> bool {
-        matches!(
-            self,
-            Self::WrittenSet | Self::Partition { by_range: true, .. }
-        )
     }
 }
 
@@ -138,16 +127,10 @@ fn survivors_of(slot: Slot) -> Through {
     }
 }
 
-const JOIN: Step = Step::Join {
-    is_distinct: false,
-    by_range: false,
-};
-const DISTINCT: Step = Step::Join {
-    is_distinct: true,
-    by_range: false,
-};
+const JOIN: Step = Step::Join { is_distinct: false };
+const DISTINCT: Step = Step::Join { is_distinct: true };
 
-fn partition(n: At, feeds: bool, by_range: bool) -> Vec<Step> {
+fn partition(n: At, feeds: bool) -> Vec<Step> {
     let fed = feeds.then_some(Slot::SECOND);
     let first = Step::Spill {
         at: 0,
@@ -156,11 +139,7 @@ fn partition(n: At, feeds: bool, by_range: bool) -> Vec<Step> {
         writes_refused: false,
     };
     let others = (1..n).map(|at| spill(at, fed.map(survivors_of)));
-    let join = Step::Join {
-        is_distinct: false,
-        by_range,
-    };
-    [first].into_iter().chain(others).chain([join]).collect()
+    [first].into_iter().chain(others).chain([JOIN]).collect()
 }
 
 fn sieve(n: At) -> Vec<Step> {

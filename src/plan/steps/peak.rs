@@ -87,16 +87,7 @@ mod tests {
         assert_eq!(peak_of(chain, 3), 1101);
         assert_eq!(peak_of(List::Sieve, 2), 1111);
         assert_eq!(peak_of(List::Sieve, 3), 1201);
-        assert_eq!(
-            peak_of(
-                List::Partition {
-                    feeds: true,
-                    by_range: false
-                },
-                2
-            ),
-            100_000
-        );
+        assert_eq!(peak_of(List::Partition { feeds: true }, 2), 100_000);
         assert_eq!(peak_of(List::Set, 2), 10_001);
         assert_eq!(peak_of(List::PrefilteredSet, 3), 10_111);
     }

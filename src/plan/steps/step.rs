@@ -27,15 +27,23 @@ pub(crate) struct Steps {
     pub(super) numbers: Vec<u32>,
     /// True if filters of survivors are fed while those are spilled.
     pub(super) feeds: bool,
+    /// True if buckets are ranges of lines, which are joined in order.
+    pub(super) by_range: bool,
 }
 
 impl Steps {
     /// Makes them of a list for inputs that have these numbers with the caller.
-    pub(in crate::plan) fn new(list: Vec<Step>, numbers: Vec<u32>, feeds: bool) -> Self {
+    pub(in crate::plan) fn new(
+        list: Vec<Step>,
+        numbers: Vec<u32>,
+        feeds: bool,
+        by_range: bool,
+    ) -> Self {
         Self {
             list,
             numbers,
             feeds,
+            by_range,
         }
     }
 }
@@ -99,8 +107,6 @@ pub(crate) enum Step {
     Join {
         /// True if it is of one input, and only removes repeats.
         is_distinct: bool,
-        /// True if the buckets are ranges of lines, which it goes through in order.
-        by_range: bool,
     },
     /// Sorts the answer.
     Order,

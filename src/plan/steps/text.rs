@@ -127,17 +127,13 @@ impl Telling<'_> {
                     self.name(at)
                 )
             }
-            Step::Join { by_range: true, .. } => {
+            Step::Join { .. } if self.steps.by_range => {
                 "join the buckets, range after range, and write the answer in order".into()
             }
-            Step::Join {
-                is_distinct: false, ..
-            } => {
+            Step::Join { is_distinct: false } => {
                 format!("join the buckets, and {write} the answer")
             }
-            Step::Join {
-                is_distinct: true, ..
-            } => {
+            Step::Join { is_distinct: true } => {
                 format!("remove repeats from the buckets, and {write} the answer")
             }
             Step::Order => "sort the lines that were noted, and write them".into(),

@@ -139,6 +139,56 @@ fn the_canonical_case_is_bloom_at_five_per_cent_and_exact_at_one() {
 }
 
 #[test]
+fn a_large_answer_is_sorted_in_ranges_where_a_sample_shows_enough_of_plain_lines() {
+    let in_ranges = |shapes: &[InputShape], selection| {
+        let job = Job {
+            selection,
+            strategy: Some(Strategy::Partition),
+            ..job(shapes, 64 << 20)
+        };
+        let plan = plan(&job).unwrap();
+        assert_eq!(
+            plan.layout.pool.by_range,
+            !plan.holds_answer() && selection.order != Order::Any
+        );
+        plan.layout.pool.by_range
+    };
+    let (all, file) = (Selection::union(), lines(20_000_000));
+    let sorted = all.ordered(Order::Sorted);
+    assert!(in_ranges(&[file, file], sorted));
+    assert!(in_ranges(&[file, file], sorted.labelled(Label::Count)));
+    for selection in [
+        all,
+        all.ordered(Order::Input),
+        all.ordered(Order::Count),
+        sorted.of_records(),
+        sorted.with_duplicate_places(),
+    ] {
+        assert!(!in_ranges(&[file, file], selection), "{selection:?}");
+    }
+    let pipe = InputShape {
+        bytes: None,
+        lines: None,
+        ..file
+    };
+    let long = InputShape {
+        bytes: Some(20_000_000 * 300),
+        ..file
+    };
+    for other in [pipe, long] {
+        assert!(!in_ranges(&[file, other], sorted), "{other:?}");
+    }
+    assert!(!in_ranges(&[lines(1000); 2], sorted), "it fits");
+    assert!(!in_ranges(&[lines(400_000); 65], sorted), "too many");
+    // Most lines come again, and the answer is small.
+    let repeated = InputShape {
+        distinct_lines: Some(Distinct::exactly(1000)),
+        ..file
+    };
+    assert!(!in_ranges(&[repeated], sorted));
+}
+
+#[test]
 fn a_union_is_read_where_it_is_written_where_the_first_line_of_each_key_is_all_that_is_wanted() {
     let all = Selection::union();
     let records = all.of_records();
