@@ -116,8 +116,7 @@ pub(crate) fn shape_for_store(
 /// Returns the rules for reading a store, and the number of threads that read: their buffers have up to a quarter of
 /// the memory.
 fn reading<'o>(run: &Run<'o>, store: &[Bucket]) -> (ReadRules<'o>, u64) {
-    let longest = store.iter().map(|bucket| bucket.longest_line).max();
-    let rules = run.read_rules(longest.unwrap_or(0));
+    let rules = run.read_rules(store);
     let layout = &run.layout;
     let fitting = layout.usable_bytes / 4 / rules.memory_bytes();
     (rules, fitting.clamp(1, layout.pool.join_workers as u64))

@@ -30,6 +30,7 @@ use crate::options::{KeyType, Options};
 use crate::plan::{Layout, PlannedPhase};
 use crate::record::{Columns, MOST_BUILT_BYTES};
 use crate::spill::block::Address;
+use crate::spill::bucket::Bucket;
 use crate::spill::pool::BlockPool;
 use crate::spill::reader::ReadRules;
 use crate::stats::{BucketStats, FilterStats, GroupStats, MemoryStats, PhaseStats, TempStats};
@@ -154,16 +155,25 @@ impl<'o> Run<'o> {
         }
     }
 
-    /// Makes the rules by which a join reads buckets whose longest line has `longest_line` bytes.
-    pub(crate) fn read_rules(&self, longest_line: u64) -> ReadRules<'o> {
-        let may_be_copied = self.options.keys.is_some() && longest_line > MOST_BUILT_BYTES as u64;
+    /// Makes the rules by which a join reads these buckets, or buckets that they are split into.
+    pub(crate) fn read_rules<'b>(
+        &self,
+        buckets: impl IntoIterator<Item = &'b Bucket>,
+    ) -> ReadRules<'o> {
+        let (mut longest_line, mut longest_record) = (0, 0);
+        for bucket in buckets {
+            longest_line = bucket.longest_line.max(longest_line);
+            if bucket.columns.is_some() {
+                longest_record = bucket.longest_line.max(longest_record);
+            }
+        }
         ReadRules {
             space: self.space,
             hasher: self.hasher,
             buffer_bytes: self.layout.read_bytes(),
             longest_line,
-            key_copy_bytes: if may_be_copied {
-                Columns::most_copied(longest_line)
+            key_copy_bytes: if longest_record > MOST_BUILT_BYTES as u64 {
+                Columns::most_copied(longest_record)
             } else {
                 0
             },

@@ -64,7 +64,7 @@ pub(crate) struct ReadRules<'a> {
     pub(crate) buffer_bytes: u64,
     /// The longest line of all buckets that will be read, in bytes.
     pub(crate) longest_line: u64,
-    /// The memory for the copy of the key of that line, in bytes; 0 where keys are not copied, or short.
+    /// The memory for the copy of the key of the longest record, in bytes; 0 where lines are keys, or keys short.
     pub(crate) key_copy_bytes: u64,
 }
 

@@ -12,6 +12,7 @@ use crate::run::Run;
 use crate::selection::Sides;
 use crate::set::line_set::estimate_set_bytes;
 use crate::spill::bucket::Bucket;
+use crate::spill::reader::ReadRules;
 use crate::sys::threads;
 
 /// The threads that a join is divided among. Each worker has the same share of the memory that is left.
@@ -33,15 +34,20 @@ struct Needs {
 }
 
 impl Division {
-    /// Divides the join among the threads that the buckets, whose longest line has `longest` bytes, and the memory that
-    /// is left allow.
-    pub(super) fn of(run: &Run<'_>, sides: &Sides, groups: &[Vec<Bucket>], longest: u64) -> Self {
+    /// Divides the join among the threads that the buckets, which are read by `rules`, and the memory that is left
+    /// allow.
+    pub(super) fn of(
+        run: &Run<'_>,
+        sides: &Sides,
+        groups: &[Vec<Bucket>],
+        rules: &ReadRules<'_>,
+    ) -> Self {
         let (layout, available) = (&run.layout, run.budget.available_bytes());
-        let reading = run.read_rules(longest).memory_bytes();
+        let reading = rules.memory_bytes();
         let sets = groups.iter().map(|group| set_bytes(sides, group));
         let set = sets.max().unwrap_or(0);
         let needs = Needs {
-            least: layout.least_share(longest),
+            least: layout.least_share(rules.longest_line),
             // A range is sorted in as much.
             largest: if layout.pool.by_range { 2 * set } else { set } + reading,
         };

@@ -16,7 +16,7 @@ use crate::selection::{LineState, Sides};
 use crate::set::line_set::LineSet;
 use crate::spill::bucket::Bucket;
 use crate::spill::loads::LoadQueue;
-use crate::spill::reader::BucketReader;
+use crate::spill::reader::{BucketReader, ReadRules};
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::Mutex;
@@ -29,23 +29,20 @@ const LEAST_SET_BYTES: u64 = 128 << 10;
 
 /// The share of each worker of a join.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Share {
+pub(super) struct Share<'a> {
     /// Its memory, in bytes.
     pub(super) bytes: u64,
-    /// The longest line of all buckets, in bytes.
-    pub(super) longest: u64,
+    /// The rules by which it reads.
+    pub(super) reading: ReadRules<'a>,
     /// Threads that write the blocks of a bucket that it splits.
     pub(super) writers: usize,
 }
 
-impl Share {
-    /// Returns the part of it for sorting a range, in bytes: half of what a reader that takes `reading_bytes` leaves,
-    /// because a set takes about as much for as many lines. Less where the set needs the room for the longest line.
-    fn range_bytes(&self, reading_bytes: u64) -> u64 {
-        let free = self.bytes.saturating_sub(reading_bytes);
-        let beside_longest = free.saturating_sub(2 * self.longest + LEAST_SET_BYTES);
-        (free / 2).min(beside_longest.max(LEAST_RANGE_BYTES))
-    }
+/// Returns the part for sorting a range of `free` bytes that reading leaves: half, because a set takes about as much
+/// for as many lines. Less where the set needs the room for the longest line, of `longest` bytes.
+fn range_bytes(free: u64, longest: u64) -> u64 {
+    let beside_longest = free.saturating_sub(2 * longest + LEAST_SET_BYTES);
+    (free / 2).min(beside_longest.max(LEAST_RANGE_BYTES))
 }
 
 /// The things that all workers of a join share.
@@ -55,7 +52,7 @@ pub(super) struct Shared<'a> {
     pub(super) phase: &'a Phase<'a>,
     /// The queue for blocks that are on a disk.
     pub(super) loads: &'a LoadQueue,
-    pub(super) share: Share,
+    pub(super) share: Share<'a>,
     /// The inputs as sides, and what is selected.
     pub(super) sides: &'a Sides,
     /// The order of the answer, where buckets are ranges of lines.
@@ -103,10 +100,9 @@ impl<'a, 's> Joiner<'a, 's> {
             ranges,
         } = shared;
         let budget = run.budget.split_off("join", share.bytes)?;
-        let rules = run.read_rules(share.longest);
-        let bytes = share.range_bytes(rules.memory_bytes());
-        let reader = BucketReader::new(loads, &budget, rules)?;
-        let range = ranges.map(|ranges| ranges.buffer(&budget, bytes));
+        let reader = BucketReader::new(loads, &budget, share.reading)?;
+        let range_bytes = range_bytes(budget.available_bytes(), share.reading.longest_line);
+        let range = ranges.map(|ranges| ranges.buffer(&budget, range_bytes));
         let set = LineSet::new(&budget, run.hasher, sides.rule().kept())?;
         Ok(Self {
             run,
@@ -403,17 +399,9 @@ mod tests {
     #[test]
     fn a_range_is_sorted_in_half_of_what_reading_leaves_unless_the_longest_line_needs_it() {
         const MIB: u64 = 1 << 20;
-        let bytes = |share_bytes: u64, longest: u64, reading_bytes: u64| {
-            let share = Share {
-                bytes: share_bytes,
-                longest,
-                writers: 1,
-            };
-            share.range_bytes(reading_bytes)
-        };
-        assert_eq!(bytes(10 * MIB, 64, 2 * MIB), 4 * MIB);
-        assert_eq!(bytes(10 * MIB, 3 * MIB, 2 * MIB), 2 * MIB - LEAST_SET_BYTES);
-        assert_eq!(bytes(10 * MIB, 4 * MIB, 5 * MIB), LEAST_RANGE_BYTES);
-        assert_eq!(bytes(2 * MIB, MIB, 2 * MIB), 0, "nothing is left");
+        assert_eq!(range_bytes(8 * MIB, 64), 4 * MIB);
+        assert_eq!(range_bytes(8 * MIB, 3 * MIB), 2 * MIB - LEAST_SET_BYTES);
+        assert_eq!(range_bytes(5 * MIB, 4 * MIB), LEAST_RANGE_BYTES);
+        assert_eq!(range_bytes(0, MIB), 0, "nothing is left");
     }
 }

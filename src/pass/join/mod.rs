@@ -69,7 +69,7 @@ use crate::run::{Phase, Run};
 use crate::selection::Sides;
 use crate::spill::bucket::Bucket;
 use crate::spill::loads;
-use crate::spill::reader::BucketReader;
+use crate::spill::reader::{BucketReader, ReadRules};
 use crate::stats::{BucketClass, BucketStats};
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
@@ -107,20 +107,18 @@ pub(crate) fn join(
     } else {
         groups.sort_by_key(|group| group.iter().map(|bucket| bucket.record_bytes).sum::<u64>());
     }
-    let longest = groups.iter().flatten().map(|bucket| bucket.longest_line);
-    let longest = longest.max().unwrap_or(0);
-    let division = Division::of(run, sides, &groups, longest);
-    join_groups(run, &phase, groups, division, longest, sides, out)
+    let rules = run.read_rules(groups.iter().flatten());
+    let division = Division::of(run, sides, &groups, &rules);
+    join_groups(run, &phase, groups, division, rules, sides, out)
 }
 
-/// Works as [`join`], with the buckets of all inputs by their number, that which is joined first last; `longest` is
-/// the longest line of all of them.
+/// Works as [`join`], with the buckets of all inputs by their number, that which is joined first last.
 fn join_groups(
     run: &Run<'_>,
     phase: &Phase<'_>,
     groups: Vec<Vec<Bucket>>,
     division: Division,
-    longest: u64,
+    reading: ReadRules<'_>,
     sides: &Sides,
     out: &Collector<'_>,
 ) -> Result<()> {
@@ -129,7 +127,7 @@ fn join_groups(
     // bucket, but a share is fixed: a worker must not wait for memory that another one is about to free.
     let share = Share {
         bytes: run.budget.available_bytes() / workers as u64,
-        longest,
+        reading,
         writers,
     };
     let ranges = run.layout.pool.by_range.then(|| {

@@ -75,3 +75,18 @@ fn b28_a_key_of_any_length_that_memory_has_room_for_is_copied() {
         .run(&format!("union a --jsonl -k text -m {limit}M"))
         .succeeds();
 }
+
+#[test]
+fn b28_a_long_key_that_was_spilled_without_its_record_needs_no_room_for_a_copy() {
+    let sandbox = Sandbox::new();
+    let key = "x".repeat(3_000_000);
+    sandbox.write("a", format!("short\n{key}\nend\n"));
+    sandbox.write("b", format!("other\n{key}\n"));
+    // Copies of it would take 12 MB more, and there are not 24 MiB for that beside the program.
+    let (outcome, peak) = measured(
+        &sandbox,
+        "intersect a b --csv -k 1 --keys-only --strategy partition -m 24M -j 2",
+    );
+    assert!(outcome.succeeds().stdout == format!("{key}\n").as_bytes());
+    assert!(peak <= 24 << 20, "{peak}");
+}

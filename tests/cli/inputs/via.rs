@@ -271,8 +271,9 @@ fn b27_commands_run_again_where_a_first_plan_has_no_room_for_a_line() {
         [&b"k\n"[..], &lines(0..200_000), b"end\nshort\n"].concat(),
     );
     let script = "sh -c 'echo run >> ../runs; cat {}'";
-    let mut command = sandbox
-        .command("intersect long many --csv --header -k k --keys-only --order sorted --memory 28M");
+    let mut command = sandbox.command(
+        "intersect long many --csv --header -k k --keys-only --order sorted --memory 24M -j 2",
+    );
     command.args(["--via-of", &format!("1={script}")]);
     let found = sandbox.start(command).finish();
     assert_eq!(found.succeeds().stdout, b"k\nend\nshort\n");
