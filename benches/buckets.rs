@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Lines of 64 bytes, newline included, on one thread. What is called is the engine's own, through
-//! the doors of the feature `internals`. Throughput is per line: ns a line is 1000 / (Melem/s).
+//! the doors of the feature `internals`. Times are those of a line.
 //!
 //! - *append*: 2 million lines into 64 buckets with blocks of 1 MiB, and into 1000 with blocks of
 //!   64 KiB: what 64 MiB for open blocks comes to. `reused blocks`: full blocks stay in memory that
@@ -22,14 +22,17 @@
 //!
 //! Every result is compared with the number of lines that went in.
 
+mod timing;
+
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use outset::LineFormat;
 use outset::hash::LineHasher;
 use outset::internals::{BenchBuckets, BenchSet, BucketShape};
 use outset::memory::budget::MemoryBudget;
+
+use crate::timing::Group;
 
 /// The bytes of a line with its newline.
 const LINE_BYTES: u64 = 64;
@@ -76,7 +79,7 @@ fn sure<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn append(criterion: &mut Criterion) {
+fn append() {
     const LINES: u64 = 2_000_000;
     let text = text(0..2 * BATCH as u64);
     let lines = split(&text);
@@ -84,10 +87,6 @@ fn append(criterion: &mut Criterion) {
         .map(|number| hasher().hash(&number.to_le_bytes()))
         .collect();
     let directory = sure(tempfile::tempdir());
-    let mut group = criterion.benchmark_group("append");
-    group
-        .throughput(Throughput::Elements(LINES))
-        .sample_size(10);
     for (buckets, block_bytes) in [(64, 1 << 20), (1000, 64 << 10)] {
         let in_memory = BucketShape {
             buckets,
@@ -102,7 +101,7 @@ fn append(criterion: &mut Criterion) {
             ..in_memory
         };
         let make = |shape| BenchBuckets::new(shape, hasher(), directory.path());
-        let name = |what| BenchmarkId::new(what, format!("{buckets} buckets"));
+        let group = Group::new(format!("append to {buckets} buckets"), LINES);
         // The time of one filling. It must get all lines, and write about `expected_bytes` or none.
         let fill = |filled: &mut BenchBuckets, expected_bytes: u64| {
             let start = Instant::now();
@@ -115,23 +114,15 @@ fn append(criterion: &mut Criterion) {
             filled.take_back(full);
             spent
         };
-        group.bench_function(name("reused blocks"), |bencher| {
-            let mut filled = make(in_memory);
-            fill(&mut filled, 0);
-            sum_of_times(bencher, |_| fill(&mut filled, 0));
-        });
-        group.bench_function(name("new blocks"), |bencher| {
-            sum_of_times(bencher, |_| fill(&mut make(in_memory), 0));
-        });
-        group.bench_function(name("written"), |bencher| {
-            let mut filled = make(written);
-            sum_of_times(bencher, |_| fill(&mut filled, LINES * LINE_BYTES));
-        });
+        let mut filled = make(in_memory);
+        group.measure("reused blocks", |_| fill(&mut filled, 0));
+        group.measure("new blocks", |_| fill(&mut make(in_memory), 0));
+        let mut filled = make(written);
+        group.measure("written", |_| fill(&mut filled, LINES * LINE_BYTES));
     }
-    group.finish();
 }
 
-fn set(criterion: &mut Criterion) {
+fn set() {
     for count in [50_000, 2_000_000] {
         let inserted = text(0..count);
         let present = text(shuffled(0..count).into_iter());
@@ -149,32 +140,23 @@ fn set(criterion: &mut Criterion) {
                     sure(set.insert(lines, hashes))
                 })
         };
-        let mut group = criterion.benchmark_group(format!("set of {count} lines"));
-        group.throughput(Throughput::Elements(count));
-        if count > 100_000 {
-            group.sample_size(10);
-        }
-        group.bench_function("build", |bencher| {
-            sum_of_times(bencher, |_| build(&mut set));
-        });
+        let group = Group::new(format!("set of {count} lines"), count);
+        group.measure("build", |_| build(&mut set));
         for (name, text, found) in [
             ("probe, all found", &present, count),
             ("probe, none found", &absent, 0),
         ] {
             let lines = split(text);
-            group.bench_function(name, |bencher| {
-                sum_of_times(bencher, |iteration| {
-                    let probe = (iteration % PROBES_PER_BUILD) as u32;
-                    if probe == 0 {
-                        build(&mut set);
-                    }
-                    time_batches(&lines, found, |lines, hashes| {
-                        sure(set.probe(lines, hashes, 2 + probe))
-                    })
-                });
+            group.measure(name, |call| {
+                let probe = (call % PROBES_PER_BUILD) as u32;
+                if probe == 0 {
+                    build(&mut set);
+                }
+                time_batches(&lines, found, |lines, hashes| {
+                    sure(set.probe(lines, hashes, 2 + probe))
+                })
             });
         }
-        group.finish();
     }
 }
 
@@ -197,10 +179,7 @@ fn time_batches(
     spent
 }
 
-/// Measures by the times that `once` tells; it is given the number of the iteration.
-fn sum_of_times(bencher: &mut Bencher<'_>, mut once: impl FnMut(u64) -> Duration) {
-    bencher.iter_custom(|iterations| (0..iterations).map(&mut once).sum());
+fn main() {
+    append();
+    set();
 }
-
-criterion_group!(benches, append, set);
-criterion_main!(benches);

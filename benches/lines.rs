@@ -8,14 +8,18 @@
 //! Lines of three kinds, each 256 KiB of them: as much as a worker has in its cache when it goes
 //! through a chunk. Beside each of ours is what one would write without it: `memchr_iter` for the
 //! ends, the `highway` crate called line by line for the hash. Both must give the same answer
-//! before anything is measured. Throughput is per line: ns a line is 1000 / (Melem/s).
+//! before anything is measured. Times are those of a line.
+
+mod timing;
 
 use std::hint::black_box;
+use std::time::{Duration, Instant};
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use highway::{HighwayHash, HighwayHasher, Key};
 use outset::LineFormat;
 use outset::hash::LineHasher;
+
+use crate::timing::Group;
 
 /// The bytes of a chunk that is in the page cache.
 const CHUNK: usize = 256 << 10;
@@ -88,23 +92,26 @@ fn hash_by_crate(lines: &[&[u8]], hashes: &mut Vec<u64>) {
     );
 }
 
-fn split(criterion: &mut Criterion) {
+/// The time of `work`.
+fn time<T>(work: impl FnOnce() -> T) -> Duration {
+    let start = Instant::now();
+    black_box(work());
+    start.elapsed()
+}
+
+fn split() {
     for Workload { name, text } in Workload::all() {
         assert_eq!(split_by_outset(&text), split_by_memchr(&text), "{name}");
-        let mut group = criterion.benchmark_group(format!("split {name}"));
         let count = LineFormat::default().lines(&text).count();
-        group.throughput(Throughput::Elements(count as u64));
-        group.bench_function("outset", |bencher| {
-            bencher.iter(|| split_by_outset(black_box(&text)));
+        let group = Group::new(format!("split {name}"), count as u64);
+        group.measure("outset", |_| time(|| split_by_outset(black_box(&text))));
+        group.measure("memchr_iter", |_| {
+            time(|| split_by_memchr(black_box(&text)))
         });
-        group.bench_function("memchr_iter", |bencher| {
-            bencher.iter(|| split_by_memchr(black_box(&text)));
-        });
-        group.finish();
     }
 }
 
-fn hash(criterion: &mut Criterion) {
+fn hash() {
     let hasher = LineHasher::with_key(KEY);
     for Workload { name, text } in Workload::all() {
         let lines: Vec<&[u8]> = LineFormat::default().lines(&text).collect();
@@ -112,25 +119,18 @@ fn hash(criterion: &mut Criterion) {
         hasher.hash_batch(&lines, &mut ours);
         hash_by_crate(&lines, &mut theirs);
         assert_eq!(ours, theirs, "{name}");
-        let mut group = criterion.benchmark_group(format!("hash {name}"));
-        group.throughput(Throughput::Elements(lines.len() as u64));
-        group.bench_function("outset", |bencher| {
-            bencher.iter(|| {
-                for batch in black_box(&lines).chunks(BATCH) {
-                    hasher.hash_batch(batch, &mut ours);
-                }
-            });
+        let group = Group::new(format!("hash {name}"), lines.len() as u64);
+        let batches = || black_box(&lines).chunks(BATCH);
+        group.measure("outset", |_| {
+            time(|| batches().for_each(|batch| hasher.hash_batch(batch, &mut ours)))
         });
-        group.bench_function("highway, line by line", |bencher| {
-            bencher.iter(|| {
-                for batch in black_box(&lines).chunks(BATCH) {
-                    hash_by_crate(batch, &mut theirs);
-                }
-            });
+        group.measure("highway, line by line", |_| {
+            time(|| batches().for_each(|batch| hash_by_crate(batch, &mut theirs)))
         });
-        group.finish();
     }
 }
 
-criterion_group!(benches, split, hash);
-criterion_main!(benches);
+fn main() {
+    split();
+    hash();
+}
