@@ -23,9 +23,9 @@
 //! *Sources:* Knuth, The Art of Computer Programming, volume 3, 5.4.1 (multiway merging) and 5.4.9 (which runs first).
 
 use crate::answer::entry::Entry;
-use crate::answer::rules::{SorterRules, WorkBuffer};
 use crate::answer::run_reader::RunReader;
 use crate::answer::run_writer::RunWriter;
+use crate::answer::runs::{Runs, WorkBuffer};
 use crate::answer::sorted_run::SortedRun;
 use crate::answer::source::{self, MergeSource};
 use crate::error::Result;
@@ -33,16 +33,13 @@ use crate::memory::budget::MemoryBudget;
 use crate::spill::loads::{self, LoadQueue, MOST_LOADERS};
 use crate::sys::compute_pool;
 use crate::sys::first_error::FirstFailure;
-use crate::sys::sync::atomic::AtomicU32;
 use crate::temp::space::TempSpace;
 
 /// The state of a merge.
 pub(super) struct Merging<'m, 's> {
-    pub(super) rules: &'m SorterRules<'s>,
+    pub(super) runs: &'m Runs<'s>,
     /// Memory for reading runs.
     pub(super) budget: &'m MemoryBudget,
-    /// The number of the next run.
-    pub(super) next: &'m AtomicU32,
 }
 
 impl Merging<'_, '_> {
@@ -62,7 +59,7 @@ impl Merging<'_, '_> {
         let runs: Vec<SortedRun> = taken.collect();
         // All runs have a request each, from the start.
         let loaders = runs.len().min(MOST_LOADERS);
-        loads::with_queue(self.rules.space, loaders, &failure, |queue| {
+        loads::with_queue(self.runs.rules.space, loaders, &failure, |queue| {
             failure.record(self.merge_all(runs, buffers, queue, advance, each));
         });
         failure.into_result()
@@ -76,6 +73,7 @@ impl Merging<'_, '_> {
         advance: &dyn Fn(u64),
         each: impl FnMut(&Entry<'_>) -> Result<()>,
     ) -> Result<()> {
+        let rules = &self.runs.rules;
         // Those of the fewest bytes last, where they are taken first: what is merged twice should be little.
         runs.sort_by_key(|run| std::cmp::Reverse(run.written_bytes));
         // One block of a buffer serves the merges before the last.
@@ -86,26 +84,21 @@ impl Merging<'_, '_> {
                 break;
             }
             let some = runs.split_off(runs.len().saturating_sub(excess));
-            let address = self.rules.next_run(self.next);
-            let mut writer = RunWriter::new(self.rules.space, address, &mut first.block)?;
-            let merged = source::merge(self.open(some, queue)?, self.rules.most, |entry| {
+            let address = self.runs.next_run();
+            let mut writer = RunWriter::new(rules.space, address, &mut first.block)?;
+            let merged = source::merge(self.open(some, queue)?, rules.most, |entry| {
                 advance(entry.line_bytes());
-                writer.push(entry, self.rules.order)
+                writer.push(entry, rules.order)
             })?;
-            discard(merged, self.rules.space);
+            discard(merged, rules.space);
             runs.insert(0, writer.finish()?);
         }
         let mut sources = self.open(runs, queue)?;
-        let unsorted = buffers.iter_mut().collect();
-        compute_pool::each(self.rules.buffers, unsorted, |work: &mut WorkBuffer| {
-            work.buffer.sort();
-        });
-        let of_buffer = |work| MergeSource::of_buffer(work, self.rules.order);
+        let unsorted: Vec<&mut WorkBuffer> = buffers.iter_mut().collect();
+        compute_pool::each(unsorted.len(), unsorted, |work| work.buffer.sort());
+        let of_buffer = |work| MergeSource::of_buffer(work, rules.order);
         sources.extend(buffers.iter().map(|work| &work.buffer).map(of_buffer));
-        discard(
-            source::merge(sources, self.rules.most, each)?,
-            self.rules.space,
-        );
+        discard(source::merge(sources, rules.most, each)?, rules.space);
         Ok(())
     }
 
@@ -160,9 +153,10 @@ impl Merging<'_, '_> {
         runs: Vec<SortedRun>,
         queue: &'q LoadQueue,
     ) -> Result<Vec<MergeSource<'q>>> {
+        let order = self.runs.rules.order;
         let open = |run| {
-            RunReader::new(run, self.rules.order, self.budget, queue)
-                .map(|reader| MergeSource::of_run(reader, self.rules.order))
+            RunReader::new(run, order, self.budget, queue)
+                .map(|reader| MergeSource::of_run(reader, order))
         };
         runs.into_iter().map(open).collect()
     }

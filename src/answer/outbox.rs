@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use crate::answer::entry::Entry;
 use crate::answer::groups::LargestGroups;
 use crate::answer::ranges::RangeBuffer;
-use crate::answer::rules::WorkBuffer;
+use crate::answer::runs::WorkBuffer;
 use crate::answer::{Collector, Holding};
 use crate::error::Result;
 use crate::memory::budget::MemoryBudget;

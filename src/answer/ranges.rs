@@ -12,7 +12,7 @@
 //! ```
 //!
 //! 1. A worker takes the next range, and a buffer of its own has what the join finds in it. What the buffer has no room
-//!    for becomes runs of this range, as in [`Sorter`].
+//!    for becomes runs of this range, as in [`Runs`].
 //! 2. It sorts the buffer, and waits until all ranges before have been written.
 //! 3. It writes the buffer, merged with the runs if there are any, and lets the next range write.
 //!
@@ -27,8 +27,9 @@
 //! 1991.
 
 use crate::answer::entry::Entry;
-use crate::answer::rules::{SorterRules, WorkBuffer};
-use crate::answer::sorter::Sorter;
+use crate::answer::merge::Merging;
+use crate::answer::rules::SortRules;
+use crate::answer::runs::{Runs, WorkBuffer};
 use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::sys::first_error::FirstFailure;
@@ -36,7 +37,7 @@ use crate::sys::sync::{Condvar, Mutex};
 
 /// Sorts the ranges of an answer, each on the worker that has joined it.
 pub(crate) struct RangeSorter<'s> {
-    sorter: Sorter<'s>,
+    runs: Runs<'s>,
     /// The number of the range that may be written: all before it were.
     turn: Mutex<u32>,
     /// The signal that `turn` has changed.
@@ -44,11 +45,10 @@ pub(crate) struct RangeSorter<'s> {
 }
 
 impl<'s> RangeSorter<'s> {
-    /// Makes the sorter of an answer whose first range has the number 0. Its buffers take their memory elsewhere than
-    /// the rules say.
-    pub(crate) fn new(rules: SorterRules<'s>) -> Self {
+    /// Makes the sorter of an answer whose first range has the number 0.
+    pub(crate) fn new(rules: SortRules<'s>) -> Self {
         Self {
-            sorter: Sorter::new(rules),
+            runs: Runs::new(rules),
             turn: Mutex::new(0),
             turn_changed: Condvar::new(),
         }
@@ -65,7 +65,7 @@ impl<'s> RangeSorter<'s> {
     ) -> Result<RangeBuffer<'r>> {
         Ok(RangeBuffer {
             ranges: self,
-            work: self.sorter.new_buffer(budget, bytes)?,
+            work: self.runs.buffer(budget, bytes)?,
         })
     }
 
@@ -100,7 +100,7 @@ impl RangeBuffer<'_> {
     /// # Errors
     /// Where a run cannot be written.
     pub(super) fn push(&mut self, entry: &Entry<'_>) -> Result<()> {
-        self.ranges.sorter.push(&mut self.work, entry)
+        self.ranges.runs.push(&mut self.work, entry)
     }
 
     /// Returns true if not all of the range is in memory: merging it takes some.
@@ -122,8 +122,8 @@ impl RangeBuffer<'_> {
         mut each: impl FnMut(Option<&Entry<'_>>) -> Result<()>,
     ) -> Result<()> {
         let Self { ranges, work } = self;
-        if ranges.sorter.always_spills() {
-            ranges.sorter.write(work)?;
+        if ranges.runs.rules.always_spill {
+            ranges.runs.write(work)?;
         }
         work.buffer.sort();
         ranges.wait_for(number, failure)?;
@@ -132,9 +132,9 @@ impl RangeBuffer<'_> {
                 .iter()
                 .try_for_each(|entry| each(Some(&entry)))?;
         } else {
-            let merging = ranges.sorter.merging(budget);
+            let runs = &ranges.runs;
             let buffers = std::slice::from_mut(&mut *work);
-            merging.merge(buffers, &|_| {}, |entry| each(Some(entry)))?;
+            Merging { runs, budget }.merge(buffers, &|_| {}, |entry| each(Some(entry)))?;
         }
         each(None)?;
         work.buffer.clear();

@@ -27,52 +27,43 @@
 
 use crate::answer::entry::Entry;
 use crate::answer::merge::Merging;
-use crate::answer::rules::{SorterRules, WorkBuffer};
-use crate::answer::run_writer::RunWriter;
-use crate::answer::sort_buffer::SortBuffer;
+use crate::answer::rules::SortRules;
+use crate::answer::runs::{Runs, WorkBuffer};
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
-use crate::memory::buffer::{Buffer, PAGE};
-use crate::spill::block::Address;
 use crate::sys::sync::Mutex;
-use crate::sys::sync::atomic::AtomicU32;
 use crate::sys::sync::channel::{Receiver, Sender, unbounded};
-
-/// The largest block of a run, in bytes.
-const LARGEST_BLOCK: u64 = 64 << 10;
-/// The smallest.
-const SMALLEST_BLOCK: u64 = 16 << 10;
-/// A block has at most this fraction of the memory for one buffer.
-const BLOCK_SHARE: u64 = 16;
 
 /// Collects entries from several threads, and merges them.
 pub(crate) struct Sorter<'s> {
-    rules: SorterRules<'s>,
+    runs: Runs<'s>,
     budget: MemoryBudget,
+    /// The memory of one buffer, in bytes.
+    buffer_bytes: u64,
     /// The number of buffers that may still be made.
     unmade: Mutex<usize>,
-    /// The number of the next run.
-    next: AtomicU32,
     /// Buffers that no thread has.
     idle: (Sender<WorkBuffer>, Receiver<WorkBuffer>),
 }
 
 impl<'s> Sorter<'s> {
-    /// Makes a sorter without an entry. It takes memory when entries come.
-    pub(crate) fn new(rules: SorterRules<'s>) -> Self {
+    /// Makes a sorter without an entry, for so many threads that push at the same time. It takes memory when entries
+    /// come, up to `bytes` bytes.
+    pub(crate) fn new(rules: SortRules<'s>, threads: usize, bytes: u64) -> Self {
+        let buffers = threads.max(1);
         Self {
-            budget: MemoryBudget::new(rules.bytes, 0),
-            unmade: Mutex::new(rules.buffers.max(1)),
-            next: AtomicU32::new(0),
+            runs: Runs::new(rules),
+            budget: MemoryBudget::new(bytes, 0),
+            buffer_bytes: bytes / buffers as u64,
+            unmade: Mutex::new(buffers),
             idle: unbounded(),
-            rules,
         }
     }
 
     /// Takes a buffer for one thread, which gives it back with [`Sorter::put`]. Waits while all are taken.
     ///
     /// # Errors
-    /// [`Error::Memory`] where the rules have too little memory for the smallest buffers.
+    /// [`Error::Memory`] where there is too little memory for the smallest buffers.
     pub(super) fn take(&self) -> Result<WorkBuffer> {
         if let Ok(buffer) = self.idle.1.try_recv() {
             return Ok(buffer);
@@ -84,25 +75,10 @@ impl<'s> Sorter<'s> {
             left.is_some()
         };
         if may_make {
-            let bytes = self.rules.bytes / self.rules.buffers.max(1) as u64;
-            return self.new_buffer(&self.budget, bytes);
+            return self.runs.buffer(&self.budget, self.buffer_bytes);
         }
         // The other end is here, too: it is not closed.
         self.idle.1.recv().map_err(|_| Error::Interrupted)
-    }
-
-    /// Makes a buffer of `bytes` bytes, the block through which it is written included.
-    ///
-    /// # Errors
-    /// [`Error::Memory`] where the budget refuses them.
-    pub(super) fn new_buffer(&self, budget: &MemoryBudget, bytes: u64) -> Result<WorkBuffer> {
-        let block = (bytes / BLOCK_SHARE).clamp(SMALLEST_BLOCK, LARGEST_BLOCK) & !(PAGE - 1);
-        let buffer = bytes.saturating_sub(block) & !(PAGE - 1);
-        Ok(WorkBuffer {
-            buffer: SortBuffer::new(budget, buffer, self.rules.order)?,
-            block: Buffer::new(budget, "sorting the result", block)?,
-            runs: Vec::new(),
-        })
     }
 
     /// Takes a buffer back, with what is in it.
@@ -110,8 +86,8 @@ impl<'s> Sorter<'s> {
     /// # Errors
     /// Where entries that must be written cannot be.
     pub(super) fn put(&self, mut buffer: WorkBuffer) -> Result<()> {
-        if self.rules.always_spill {
-            self.write(&mut buffer)?;
+        if self.runs.rules.always_spill {
+            self.runs.write(&mut buffer)?;
         }
         let _is_open = self.idle.0.send(buffer);
         Ok(())
@@ -122,40 +98,7 @@ impl<'s> Sorter<'s> {
     /// # Errors
     /// Where a run cannot be written.
     pub(super) fn push(&self, work: &mut WorkBuffer, entry: &Entry<'_>) -> Result<()> {
-        let has_room = work.buffer.push(entry);
-        if has_room || (work.buffer.cut(self.rules.most) && work.buffer.push(entry)) {
-            return Ok(());
-        }
-        self.write(work)?;
-        if work.buffer.push(entry) {
-            return Ok(());
-        }
-        // Longer than a buffer: a run of its own, from where it lies.
-        let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut work.block)?;
-        writer.push(entry, self.rules.order)?;
-        work.runs.push(writer.finish()?);
-        Ok(())
-    }
-
-    /// Writes what is in a buffer as a run, and empties it.
-    pub(super) fn write(&self, work: &mut WorkBuffer) -> Result<()> {
-        if work.buffer.len() == 0 {
-            return Ok(());
-        }
-        work.buffer.cut(self.rules.most);
-        work.buffer.sort();
-        let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut work.block)?;
-        for entry in work.buffer.iter() {
-            writer.push(&entry, self.rules.order)?;
-        }
-        work.runs.push(writer.finish()?);
-        work.buffer.clear();
-        Ok(())
-    }
-
-    /// Returns the address of the blocks of the next run.
-    fn next_run(&self) -> Address {
-        self.rules.next_run(&self.next)
+        self.runs.push(work, entry)
     }
 
     /// Estimates the bytes of lines that [`Sorter::merge`] will go through with this budget; no thread pushes any
@@ -168,7 +111,7 @@ impl<'s> Sorter<'s> {
         let entries = buffers.iter().map(|work| work.buffer.len() as u64);
         let entries: u64 = entries.chain(runs.iter().map(|run| run.entries)).sum();
         // Of the first N, it goes through what N lines have in the mean.
-        let share = (self.rules.most as f64 / entries.max(1) as f64).min(1.0);
+        let share = (self.runs.rules.most as f64 / entries.max(1) as f64).min(1.0);
         let before_last = self.merging(budget).bytes_before_last(&runs);
         for buffer in buffers {
             let _is_open = self.idle.0.send(buffer);
@@ -191,17 +134,11 @@ impl<'s> Sorter<'s> {
         self.merging(budget).merge(&mut buffers, advance, each)
     }
 
-    /// Returns true if every entry is to be written.
-    pub(super) fn always_spills(&self) -> bool {
-        self.rules.always_spill
-    }
-
     /// Makes a merge that may use this memory.
-    pub(super) fn merging<'m>(&'m self, budget: &'m MemoryBudget) -> Merging<'m, 's> {
+    fn merging<'m>(&'m self, budget: &'m MemoryBudget) -> Merging<'m, 's> {
         Merging {
-            rules: &self.rules,
+            runs: &self.runs,
             budget,
-            next: &self.next,
         }
     }
 }

@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::answer::entry::Entry;
-use crate::answer::rules::SorterRules;
+use crate::answer::rules::SortRules;
 use crate::answer::sorter::Sorter;
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
@@ -18,13 +18,11 @@ use crate::temp::space::TempSpace;
 /// The orders that are sorted.
 const ORDERS: [Order; 3] = [Order::Sorted, Order::Input, Order::Count];
 
-/// Makes the rules of a sorter with `bytes` bytes for the first `most` entries in this order.
-fn rules(space: &TempSpace, order: Order, most: u64, bytes: u64) -> SorterRules<'_> {
-    SorterRules {
+/// Makes the rules of a sorter for the first `most` entries in this order.
+fn rules(space: &TempSpace, order: Order, most: u64) -> SortRules<'_> {
+    SortRules {
         order,
         most,
-        bytes,
-        buffers: 1,
         space,
         address: Address {
             run: 1,
@@ -56,10 +54,11 @@ fn l15_the_first_entries_come_whether_memory_has_room_for_them_or_not() {
         (50_000, false),
     ] {
         let space = TempSpace::new(&parents, Quota::new(u64::MAX), &Interrupt::new());
-        let sorter = Sorter::new(SorterRules {
+        let rules = SortRules {
             always_spill,
-            ..rules(&space, Order::Count, most, 64 << 10)
-        });
+            ..rules(&space, Order::Count, most)
+        };
+        let sorter = Sorter::new(rules, 1, 64 << 10);
         let mut work = sorter.take().unwrap();
         for (place, line) in (0..20_000).map(entry) {
             sorter
@@ -104,10 +103,8 @@ proptest! {
             [&vec![b'x'; shared], tail].concat()
         };
         let mut expected: Vec<(u64, Vec<u8>)> = Vec::new();
-        let sorters = ORDERS.map(|order| Sorter::new(SorterRules {
-            always_spill,
-            ..rules(&space, order, u64::MAX, 128 << 10)
-        }));
+        let rules = |order| SortRules { always_spill, ..rules(&space, order, u64::MAX) };
+        let sorters = ORDERS.map(|order| Sorter::new(rules(order), 1, 128 << 10));
         for run in &runs {
             let entries = run.iter().enumerate();
             let entries = entries.map(|(number, (place, tail, label))| (*place, line(tail, number), vec![b'l'; *label]));
@@ -154,7 +151,8 @@ fn l10_runs_that_memory_cannot_read_at_once_are_merged_in_several_levels() {
     let directory = tempfile::tempdir().unwrap();
     let parents = [directory.path().to_owned()];
     let space = TempSpace::new(&parents, Quota::new(u64::MAX), &Interrupt::new());
-    let sorter = Sorter::new(rules(&space, Order::Sorted, u64::MAX, 64 << 10));
+    let rules = rules(&space, Order::Sorted, u64::MAX);
+    let sorter = Sorter::new(rules, 1, 64 << 10);
     let line = |i: usize| match i % 1000 {
         // Longer than a buffer: a run of its own.
         7 => format!("{:0>60000}", i * 7919 % 20_011),

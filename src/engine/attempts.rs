@@ -8,9 +8,7 @@ use std::time::Instant;
 
 use super::opening::with_stored;
 use super::requirements::{Requirements, rereadable_bytes};
-use crate::answer::{
-    Collector, Holding, KEPT_LINES, KeptLines, LineNumbers, RowBits, Sorter, SorterRules,
-};
+use crate::answer::{Collector, Holding, KEPT_LINES, KeptLines, LineNumbers, RowBits, Sorter};
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::input::Input;
@@ -157,7 +155,7 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// [`Error::Memory`], [`Error::RateTooHigh`] and [`Error::LineTooLong`] are looked at by `second_plan`; all others
     /// are final.
-    fn run_plan(&self, run: &mut Run<'_>, plan: &Plan, inputs: &mut Vec<Input>) -> Result<()> {
+    fn run_plan(&self, run: &mut Run<'a>, plan: &Plan, inputs: &mut Vec<Input>) -> Result<()> {
         let readings = readings(&plan.steps.list, inputs.len());
         let twice = (0..).zip(readings).filter(|&(_, times)| times > 1);
         spool_pipes(run, inputs, twice.map(|(number, _)| number))?;
@@ -194,7 +192,11 @@ impl<'a> Engine<'a> {
                     .then(|| RowBits::new(inputs, plan.layout.order_bytes));
                 match bits.flatten() {
                     Some(rows) => Holding::Rows(rows),
-                    None => Holding::Sorter(self.sorter(run, order, rule.top())),
+                    None => {
+                        let (layout, rules) = (&run.layout, run.sort_rules(order, rule.top()));
+                        let (threads, bytes) = (layout.scan.workers, layout.order_bytes);
+                        Holding::Sorter(Sorter::new(rules, threads, bytes))
+                    }
                 }
             }
         };
@@ -205,19 +207,6 @@ impl<'a> Engine<'a> {
         }
         let out = self.out.through(holding, run.line_numbers.clone());
         strategy::execute(run, plan, inputs, self.filters, out)
-    }
-
-    /// Makes the sorter that puts the lines of an attempt in this order, of which the first `most` are wanted.
-    fn sorter(&self, run: &Run<'_>, order: Order, most: u64) -> Sorter<'a> {
-        Sorter::new(SorterRules {
-            order,
-            most,
-            bytes: run.layout.order_bytes,
-            buffers: run.layout.scan.workers,
-            space: self.space,
-            address: run.new_store(0),
-            always_spill: self.options.always_spill,
-        })
     }
 
     /// Makes the job of the next attempt, with what the failed one of `plan` has found out.

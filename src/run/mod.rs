@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::answer::{KeptLines, LineNumbers};
+use crate::answer::{KeptLines, LineNumbers, SortRules};
 use crate::error::Result;
 use crate::hash::LineHasher;
 use crate::input::Input;
@@ -29,6 +29,7 @@ use crate::memory::budget::{MemoryBudget, Reservation};
 use crate::options::{KeyType, Options};
 use crate::plan::{Layout, PlannedPhase};
 use crate::record::{Columns, MOST_BUILT_BYTES};
+use crate::selection::Order;
 use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
 use crate::spill::pool::BlockPool;
@@ -152,6 +153,17 @@ impl<'o> Run<'o> {
             by_cap
         } else {
             by_cap.min(free_bytes(&self.options.temp_parents()))
+        }
+    }
+
+    /// Makes the rules of an answer of which the first `most` lines in this order are wanted.
+    pub(crate) fn sort_rules(&self, order: Order, most: u64) -> SortRules<'o> {
+        SortRules {
+            order,
+            most,
+            space: self.space,
+            address: self.new_store(0),
+            always_spill: self.options.always_spill,
         }
     }
 

@@ -61,7 +61,7 @@ mod joiner;
 mod split;
 mod work;
 
-use crate::answer::{Collector, RangeSorter, SorterRules};
+use crate::answer::{Collector, RangeSorter};
 use crate::error::Result;
 use crate::pass::join::division::Division;
 use crate::pass::join::joiner::{Joiner, Share, Shared};
@@ -130,17 +130,9 @@ fn join_groups(
         reading,
         writers,
     };
-    let ranges = run.layout.pool.by_range.then(|| {
-        RangeSorter::new(SorterRules {
-            order: sides.rule().order(),
-            most: u64::MAX,
-            bytes: 0,
-            buffers: 0,
-            space: run.space,
-            address: run.new_store(0),
-            always_spill: run.options.always_spill,
-        })
-    });
+    let by_range = run.layout.pool.by_range;
+    let ranges = by_range
+        .then(|| RangeSorter::new(run.sort_rules(sides.rule().order(), sides.rule().top())));
     let queue = Mutex::new(groups);
     let failure = FirstFailure::default();
     let loaders = BucketReader::loaders(workers);
