@@ -25,18 +25,19 @@ fn texts() -> [Vec<u8>; 3] {
     [text(2), text(3), text(5)]
 }
 
-/// Compares every combination of these of the texts by every strategy, in memory and spilled.
-fn check(order: [usize; 3]) {
+/// Compares every combination of these of the texts by every strategy, in memory and spilled where each is wanted.
+fn check(order: [usize; 3], is_wanted: fn(usize, bool) -> bool) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let texts = texts();
     let files = sandbox.files(&texts);
     let named = order.map(|number| files[number].clone());
     let contents = order.map(|number| texts[number].clone());
-    for which in combinations() {
+    for (number, which) in combinations().enumerate() {
         let expected = selected(&contents, |has| has == which);
-        for strategy in EXACT {
-            for always_spill in [false, true] {
+        for (way, strategy) in EXACT.into_iter().enumerate() {
+            let spills = [false, true].into_iter();
+            for always_spill in spills.filter(|&spills| is_wanted(number + way, spills)) {
                 let options = Options {
                     strategy,
                     always_spill,
@@ -53,18 +54,26 @@ fn check(order: [usize; 3]) {
 
 #[test]
 fn l16_every_combination_of_sides_has_the_oracles_lines_by_every_strategy() {
-    check([0, 1, 2]);
+    // Each combination by each strategy, in memory or spilled by turns.
+    check([0, 1, 2], |turn, spills| (turn % 2 == 1) == spills);
+}
+
+#[test]
+#[ignore = "slow: 112 runs"]
+fn l16_every_combination_of_sides_has_the_oracles_lines_in_memory_and_spilled() {
+    check([0, 1, 2], |_, _| true);
+    check([1, 0, 1], |_, _| true);
 }
 
 #[test]
 fn l16_a_file_that_is_given_twice_has_two_digits() {
-    check([1, 0, 1]);
+    check([1, 0, 1], |turn, spills| (turn % 2 == 0) == spills);
 }
 
 #[test]
 fn l16_what_spills_under_the_smallest_memory_has_the_oracles_lines() {
-    // Each combination by half of the strategies.
-    combinations_that_spill(|combination, strategy| (combination + strategy) % 2 == 0);
+    // One of the combinations by the strategies that spill.
+    combinations_that_spill(|combination, strategy| combination == 0 && [1, 2].contains(&strategy));
 }
 
 #[test]
@@ -85,6 +94,9 @@ fn combinations_that_spill(is_wanted: fn(usize, usize) -> bool) {
     let (mut runs, mut spilled) = (0, 0);
     let combinations = [[true, false, true], [true, false, false]];
     for (combination, which) in combinations.into_iter().enumerate() {
+        if !(0..EXACT.len()).any(|way| is_wanted(combination, way)) {
+            continue;
+        }
         let expected = selected(&contents, |has| has == which);
         assert_eq!(expected.len(), if which[2] { 60_000 } else { 40_000 });
         let strategies = EXACT.into_iter().enumerate();

@@ -155,7 +155,7 @@ fn keys(syntax: Syntax) -> Keys {
 
 #[test]
 fn l12_each_dropped_line_is_told_with_the_one_that_is_kept() {
-    each_dropped_line(|turn| turn % 5 < 3);
+    each_dropped_line(|turn| turn % 5 < 2);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use outset::stats::PhaseStats;
@@ -199,7 +199,12 @@ fn phases(selection: Selection, files: &[PathBuf], options: &Options) -> Vec<Str
 }
 
 /// The readings of [`two_files`] in each way: what the phase is called, and the name of the file.
-fn readings() -> Vec<(Way, String, &'static str)> {
+fn readings() -> impl Iterator<Item = (Way, String, &'static str)> {
+    static READINGS: OnceLock<Vec<(Way, String, &'static str)>> = OnceLock::new();
+    READINGS.get_or_init(find_readings).iter().cloned()
+}
+
+fn find_readings() -> Vec<(Way, String, &'static str)> {
     let sandbox = Sandbox::new();
     let files = two_files(&sandbox);
     let mut readings = Vec::new();
@@ -276,7 +281,7 @@ fn b5_b6_b7_every_change_of_an_input_before_or_while_it_is_read_fails_the_run() 
 /// Makes those changes in those readings at those moments that are wanted by their indexes in the lists.
 fn changes_in_readings(is_wanted: fn(usize, usize, usize) -> bool) {
     let _shared = beside_others();
-    let readings = readings().into_iter().enumerate();
+    let readings = readings().enumerate();
     for (number, ((selection, strategy), verb, name)) in readings {
         for (change_number, (change, act)) in CHANGES.into_iter().enumerate() {
             for (moment_number, moment) in MOMENTS.into_iter().enumerate() {
@@ -305,8 +310,19 @@ fn changes_in_readings(is_wanted: fn(usize, usize, usize) -> bool) {
 
 #[test]
 fn b6_b7_an_input_replaced_by_another_file_fails_the_next_pass_over_it() {
+    replaced_inputs(4);
+}
+
+#[test]
+#[ignore = "slow: every pass"]
+fn b6_b7_an_input_replaced_by_another_file_fails_any_pass_over_it() {
+    replaced_inputs(1);
+}
+
+/// Replaces a file before every so many passes.
+fn replaced_inputs(step: usize) {
     let _shared = beside_others();
-    for ((selection, strategy), verb, name) in readings().into_iter().step_by(2) {
+    for ((selection, strategy), verb, name) in readings().step_by(step) {
         let sandbox = Sandbox::new();
         let files = two_files(&sandbox);
         let options = Options {
@@ -325,8 +341,19 @@ fn b6_b7_an_input_replaced_by_another_file_fails_the_next_pass_over_it() {
 
 #[test]
 fn b7_an_input_removed_before_a_pass_over_it_fails_the_run() {
+    removed_inputs(4);
+}
+
+#[test]
+#[ignore = "slow: every pass"]
+fn b7_an_input_removed_before_any_pass_over_it_fails_the_run() {
+    removed_inputs(1);
+}
+
+/// Removes a file before every so many passes from the second on.
+fn removed_inputs(step: usize) {
     let _shared = beside_others();
-    for ((selection, strategy), verb, name) in readings().into_iter().skip(1).step_by(2) {
+    for ((selection, strategy), verb, name) in readings().skip(1).step_by(step) {
         let sandbox = Sandbox::new();
         let files = two_files(&sandbox);
         let options = Options {
@@ -343,8 +370,20 @@ fn b7_an_input_removed_before_a_pass_over_it_fails_the_run() {
 
 #[test]
 fn a_run_that_is_interrupted_in_any_phase_says_so() {
+    // In half of the phases.
+    interrupted_runs(|turn| turn % 2 == 0);
+}
+
+#[test]
+#[ignore = "slow: every phase"]
+fn any_run_that_is_interrupted_in_any_phase_says_so() {
+    interrupted_runs(|_| true);
+}
+
+/// Interrupts the runs in those phases that are wanted by their numbers.
+fn interrupted_runs(is_wanted: fn(usize) -> bool) {
     let _shared = beside_others();
-    let mut moments = MOMENTS.into_iter().cycle();
+    let (mut moments, mut turn) = (MOMENTS.into_iter().cycle(), 0);
     for (selection, strategy) in WAYS {
         // Several buckets, so that the middle of the join is not its end.
         let sandbox = Sandbox::new();
@@ -356,6 +395,10 @@ fn a_run_that_is_interrupted_in_any_phase_says_so() {
             ..sandbox.options()
         };
         for phase in phases(selection, &files, &options) {
+            turn += 1;
+            if !is_wanted(turn) {
+                continue;
+            }
             let options = Options {
                 interrupt: Interrupt::new(),
                 ..options.clone()
@@ -408,11 +451,24 @@ fn a_pipe_that_is_being_spooled_can_be_interrupted() {
 
 #[test]
 fn e4_a_cap_on_temporary_disk_that_is_too_low_fails_the_run() {
+    // Each way under two of the caps.
+    caps(|turn, cap| turn % 2 == cap % 2);
+}
+
+#[test]
+#[ignore = "slow: every cap on every way"]
+fn e4_any_cap_on_temporary_disk_that_is_too_low_fails_the_run() {
+    caps(|_, _| true);
+}
+
+/// Runs each way that spills under those caps that are wanted.
+fn caps(is_wanted: fn(usize, usize) -> bool) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let files = two_files(&sandbox);
-    for (selection, strategy) in spilling_ways() {
-        for cap in [0, 4096, 100_000, MIB / 2] {
+    for (turn, (selection, strategy)) in spilling_ways().enumerate() {
+        let caps = [0, 4096, 100_000, MIB / 2].into_iter().enumerate();
+        for (_, cap) in caps.filter(|&(number, _)| is_wanted(turn, number)) {
             let options = Options {
                 strategy: Some(strategy),
                 always_spill: true,
@@ -701,10 +757,21 @@ fn e8_a_spill_file_in_the_place_of_another_is_noticed() {
 
 #[test]
 fn e8_blocks_that_were_swapped_within_a_file_are_noticed() {
+    swapped_blocks(spilling_ways().step_by(2));
+}
+
+#[test]
+#[ignore = "slow: every way"]
+fn e8_blocks_that_were_swapped_within_a_file_are_noticed_in_any_way() {
+    swapped_blocks(spilling_ways());
+}
+
+/// Swaps the blocks of the largest file of a run in each of these ways.
+fn swapped_blocks(ways: impl Iterator<Item = Way>) {
     let _shared = beside_others();
     // Enough lines for a sieve, too, to leave more than one block.
     let sizes = (40_000, &[1][..]);
-    damaged(ErrorKind::Damaged, spilling_ways(), sizes, |files| {
+    damaged(ErrorKind::Damaged, ways, sizes, |files| {
         let length = |file: &PathBuf| fs::metadata(file).unwrap().len();
         let largest = files.iter().max_by_key(|file| length(file)).unwrap();
         let bytes = fs::read(largest).unwrap();

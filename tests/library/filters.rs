@@ -310,6 +310,18 @@ fn first_occurrences(numbers: &[u32]) -> Vec<u32> {
 
 #[test]
 fn each_line_is_new_once_whatever_the_threads() {
+    // One or several by turns.
+    lines_are_new(|kind, threads| (kind % 2 == 0) == (threads > 1));
+}
+
+#[test]
+#[ignore = "slow: every kind with one thread and with several"]
+fn each_line_is_new_once_for_every_kind_whatever_the_threads() {
+    lines_are_new(|_, _| true);
+}
+
+/// Inserts lines that come again into a filter of each kind, with those numbers of threads that are wanted.
+fn lines_are_new(is_wanted: fn(usize, usize) -> bool) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let numbers = with_repeats();
@@ -318,9 +330,12 @@ fn each_line_is_new_once_whatever_the_threads() {
         .flat_map(|&number| numbered(number..number + 1, 12));
     let file = sandbox.file("lines", lines.collect::<Vec<u8>>());
     let firsts = first_occurrences(&numbers);
-    for kind in Kind::ALL {
+    for (number, kind) in Kind::ALL.into_iter().enumerate() {
         let request = request(kind, 60_000, FilterSize::Fpr(1e-7));
-        for threads in [1, 4] {
+        for threads in [1, 4]
+            .into_iter()
+            .filter(|&threads| is_wanted(number, threads))
+        {
             let filter = stored(&sandbox, "f", &[], &request);
             let options = Options {
                 threads: Some(threads),

@@ -119,8 +119,10 @@ fn selections() -> [Selection; 5] {
 
 #[test]
 fn l10_an_answer_that_is_read_once_more_is_what_a_sort_gives() {
-    // Each operation by each strategy, over one of the seven groups of files.
-    read_once_more(|sides, selection, strategy| (sides + selection + 3 * strategy) % 7 == 0);
+    // Each operation by one or two of the strategies, each over one of the seven groups of files.
+    read_once_more(|sides, selection, strategy| {
+        (selection + strategy) % 2 == 0 && (sides + selection + 3 * strategy) % 7 == 0
+    });
 }
 
 #[test]
@@ -279,6 +281,18 @@ fn records(syntax: Syntax, numbers: std::ops::Range<u32>) -> Vec<u8> {
 
 #[test]
 fn l10_of_records_that_are_written_again_only_keys_are_spilled() {
+    // A third of the operations of each syntax.
+    records_are_written_again(|turn| turn % 3 == 0);
+}
+
+#[test]
+#[ignore = "slow: every operation on every syntax"]
+fn l10_of_records_that_any_operation_writes_again_only_keys_are_spilled() {
+    records_are_written_again(|_| true);
+}
+
+/// Runs those operations that are wanted by their number, seven for each syntax.
+fn records_are_written_again(is_wanted: fn(usize) -> bool) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let mut turn = 0..;
@@ -302,6 +316,9 @@ fn l10_of_records_that_are_written_again_only_keys_are_spilled() {
             ),
         ] {
             let turn: usize = turn.next().unwrap();
+            if !is_wanted(turn) {
+                continue;
+            }
             let strategies = [Strategy::Partition, Strategy::Sieve];
             let is_ranked = selection == selection.keeping_ranked();
             let options = Options {

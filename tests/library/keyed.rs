@@ -24,8 +24,19 @@ fn a_thousand_cases_with_keys_are_those_of_the_oracle() {
 
 #[test]
 fn a21_keys_of_random_records_are_those_of_a_loop() {
+    random_records(100_000);
+}
+
+#[test]
+#[ignore = "slow: a million records"]
+fn a21_keys_of_a_million_random_records_are_those_of_a_loop() {
+    random_records(1_000_000);
+}
+
+/// Compares the keys of so many records.
+fn random_records(count: usize) {
     let mut choices = Choices::seeded(7);
-    for _ in 0..300_000 {
+    for _ in 0..count {
         let length = choices.below(24);
         let mut record = vec![choices.below(16) as u8, choices.below(12) as u8];
         record.extend((0..length).map(|_| choices.pick(b"ab,;\t\"\"\"x\n\r")));

@@ -47,8 +47,23 @@ fn table(found: &Pairs) -> Vec<u64> {
 
 #[test]
 fn l20_pairs_of_up_to_64_sides_have_the_oracles_numbers_by_every_strategy() {
+    // In memory and spilled by turns.
+    pairs_of_sides(|turn, spills| (turn % 2 == 1) == spills);
+}
+
+#[test]
+#[ignore = "slow: 40 runs"]
+fn l20_pairs_of_up_to_64_sides_have_the_oracles_numbers_in_memory_and_spilled() {
+    pairs_of_sides(|_, _| true);
+}
+
+/// Compares the pairs of several numbers of sides by every strategy, in memory and spilled where each is wanted.
+fn pairs_of_sides(is_wanted: fn(usize, bool) -> bool) {
     let _shared = beside_others();
-    for (sides, buckets) in [(1, 1), (2, 1000), (17, 1000), (40, 7), (64, 1)] {
+    for (number, (sides, buckets)) in [(1, 1), (2, 1000), (17, 1000), (40, 7), (64, 1)]
+        .into_iter()
+        .enumerate()
+    {
         let sandbox = Sandbox::new();
         let mut texts = many_texts(sides);
         // An empty one, and one that was given twice.
@@ -60,8 +75,9 @@ fn l20_pairs_of_up_to_64_sides_have_the_oracles_numbers_by_every_strategy() {
             (texts[3], files[3]) = (texts[9].clone(), files[9].clone());
         }
         let expected = expected(&texts);
-        for (strategy, threads) in EXACT.into_iter().zip([1, 2, 5, 3]) {
-            for always_spill in [false, true] {
+        for (way, (strategy, threads)) in EXACT.into_iter().zip([1, 2, 5, 3]).enumerate() {
+            let spills = [false, true].into_iter();
+            for always_spill in spills.filter(|&spills| is_wanted(number + way, spills)) {
                 // Each bucket on disk is a file per side.
                 let buckets = if always_spill {
                     buckets.min(20)
@@ -87,6 +103,17 @@ fn l20_pairs_of_up_to_64_sides_have_the_oracles_numbers_by_every_strategy() {
 
 #[test]
 fn l20_pairs_of_sides_that_spill_under_the_smallest_memory_have_the_oracles_numbers() {
+    pairs_that_spill(&[outset::Strategy::Sieve]);
+}
+
+#[test]
+#[ignore = "slow: two strategies"]
+fn l20_pairs_of_sides_that_spill_have_the_oracles_numbers_by_every_strategy() {
+    pairs_that_spill(&[outset::Strategy::Partition, outset::Strategy::Sieve]);
+}
+
+/// Compares the pairs of sides that these strategies spill.
+fn pairs_that_spill(strategies: &[outset::Strategy]) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let texts: Vec<Vec<u8>> = (0..20)
@@ -94,7 +121,7 @@ fn l20_pairs_of_sides_that_spill_under_the_smallest_memory_have_the_oracles_numb
         .collect();
     let files = sandbox.files(&texts);
     let expected = expected(&texts);
-    for strategy in [outset::Strategy::Partition, outset::Strategy::Sieve] {
+    for &strategy in strategies {
         let options = Options {
             strategy: Some(strategy),
             ..sandbox.options()

@@ -145,15 +145,15 @@ fn h1_a_hot_line_is_no_reason_to_split() {
         }
         bytes
     };
-    let contents = [content(0..4000), content(2000..6000)];
+    let contents = [content(0..2000), content(1000..3000)];
     for hash_key in [
         HashKey::Random,
         HashKey::OneBucket { levels: 8 },
         HashKey::Constant,
     ] {
         let stats = check(&sandbox, &contents, &one_bucket(&sandbox, hash_key));
-        assert_eq!((stats.buckets.split, stats.inputs[0].lines), (0, 400_000));
-        assert_eq!(stats.output.lines, 2001);
+        assert_eq!((stats.buckets.split, stats.inputs[0].lines), (0, 200_000));
+        assert_eq!(stats.output.lines, 1001);
     }
 }
 
