@@ -174,7 +174,7 @@ fn l13_combinations_that_are_too_many_are_left_out_and_counted() {
 
 #[test]
 fn l13_the_report_of_overlaps_needs_nothing_else_and_has_colours_for_dark_mode() {
-    let sandbox = with_files(&SIXTEEN, 3_000, |number| number);
+    let sandbox = with_files(&SIXTEEN, 1_500, |number| number);
     for files in ["a b", "a b c", &SIXTEEN.join(" ")] {
         let (_, page) = reported(&sandbox, files, "--memory 16M --strategy partition");
         assert_needs_nothing(&sandbox);
@@ -262,6 +262,7 @@ fn l13_overlaps_that_fail_leave_no_report_and_what_was_there_stays() {
 }
 
 #[test]
+#[ignore = "slow: 65,535 combinations"]
 fn l13_a_report_of_all_combinations_of_sixteen_files_stays_under_the_limit() {
     let sandbox = with_files(&SIXTEEN, 65_536, |number| number);
     let files = SIXTEEN.join(" ");

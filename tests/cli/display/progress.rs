@@ -304,6 +304,7 @@ fn quiet_draws_nothing_on_a_terminal_unless_progress_is_asked_for() {
 }
 
 #[test]
+#[ignore = "slow: a line comes every two seconds"]
 fn redirected_progress_is_whole_lines_with_a_rate_and_a_time_left() {
     let text = megabytes(8, 0);
     let sandbox = Sandbox::with(&text, &text);

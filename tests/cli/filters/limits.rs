@@ -192,7 +192,7 @@ fn c12_the_first_limit_that_a_filter_of_compressed_lines_is_advised_does() {
     // They are counted before they are inserted, and decoded both times. The decoder of such blocks fills 3.6 MiB,
     // which stay with the process.
     let mut packed = BzEncoder::new(Vec::new(), Compression::best());
-    packed.write_all(&megabytes(4, 0)).unwrap();
+    packed.write_all(&megabytes(2, 0)).unwrap();
     sandbox.write("a", packed.finish().unwrap());
     let refused = sandbox.run("filter build a -o ../out/f --memory 8M");
     refused.fails(6, &["decoding takes 3.6 MiB"]);

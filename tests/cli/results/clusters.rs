@@ -234,13 +234,13 @@ fn m4_requests_that_no_step_can_meet_are_refused_before_anything_is_read() {
         .run("intersect a b --hash-key-file key -o key -q")
         .fails(2, &["key: ", "would replace it"]);
     assert_eq!(fs::read_to_string(sandbox.input("key")).unwrap(), KEY);
-    sandbox.write("a", lines(0..300_000));
-    let outcome = sandbox.run(&format!("{shard} a --buckets 60000 -m 32M"));
-    outcome.fails(6, &["one block per bucket (60000 buckets)"]);
+    sandbox.write("a", lines(0..100_000));
+    let outcome = sandbox.run(&format!("{shard} a --buckets 20000 -m 32M"));
+    outcome.fails(6, &["one block per bucket (20000 buckets)"]);
     let enough = outcome.advised();
     step(
         &sandbox,
-        &format!("shard a --side 1 --hash-key-file key -o ../out/x --buckets 60000 -m {enough}"),
+        &format!("shard a --side 1 --hash-key-file key -o ../out/x --buckets 20000 -m {enough}"),
     );
     sandbox
         .run("join ../out/x --sides 4000000000 --bucket 0 -m 64M -q")

@@ -61,7 +61,7 @@ fn l12_what_is_dropped_comes_in_the_order_of_the_result() {
 
 #[test]
 fn l12_what_is_dropped_counts_towards_the_memory_limit() {
-    let text = [megabytes(6, 0), megabytes(6, 0), lines(0..100)].concat();
+    let text = [megabytes(5, 0), megabytes(5, 0), lines(0..100)].concat();
     let sandbox = Sandbox::with(
         &text,
         &[vec![b'x'; 200_000], vec![b'\n'], vec![b'x'; 200_000]].concat(),

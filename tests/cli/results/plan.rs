@@ -105,7 +105,7 @@ fn the_plan_as_json_has_every_name_and_a_reason_for_each_strategy_that_was_not_c
 
 #[test]
 fn intersect_does_what_the_plan_says() {
-    let (a, b) = (megabytes(6, 0), megabytes(12, 100_000));
+    let (a, b) = (megabytes(4, 0), megabytes(8, 66_000));
     let sandbox = Sandbox::with(&a, &b);
     let mut chosen = BTreeSet::new();
     for options in [

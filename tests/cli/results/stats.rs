@@ -16,7 +16,7 @@ fn stats_of(sandbox: &Sandbox, options: &str) -> Value {
 
 #[test]
 fn the_report_has_every_name_and_the_true_numbers() {
-    let (a, b) = (megabytes(8, 0), megabytes(10, 100_000));
+    let (a, b) = (megabytes(6, 0), megabytes(7, 100_000));
     let sandbox = Sandbox::with(&a, &b);
     let expected = common(&[&a, &b]);
     for (strategy, memory) in [

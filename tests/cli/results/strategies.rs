@@ -163,17 +163,19 @@ fn a_line_that_is_no_address_fails_the_run_with_its_file_and_location() {
 #[test]
 fn any_number_of_buckets_and_threads_gives_the_same_lines() {
     // The numbers of threads by turns.
-    buckets_and_threads(&[1, 7], |strategy, threads| strategy % 3 == threads);
+    buckets_and_threads(1, &[1, 7], |strategy, threads| strategy % 3 == threads);
 }
 
 #[test]
 #[ignore = "slow: thousands of files"]
 fn a_thousand_buckets_give_the_same_lines() {
-    buckets_and_threads(&[1, 7, 1000], |_, _| true);
+    buckets_and_threads(3, &[1, 7, 1000], |_, _| true);
 }
 
-fn buckets_and_threads(numbers: &[u32], is_wanted: fn(usize, usize) -> bool) {
-    let (a, b) = (megabytes(3, 0), megabytes(3, 50_000));
+/// Runs over inputs of so many megabytes with each number of buckets, and each strategy with those numbers of threads
+/// that are wanted.
+fn buckets_and_threads(size: u64, numbers: &[u32], is_wanted: fn(usize, usize) -> bool) {
+    let (a, b) = (megabytes(size, 0), megabytes(size, size * 16_000));
     let sandbox = Sandbox::with(&a, &b);
     let expected = common(&[&a, &b]);
     for (strategy, memory) in [("partition", "32M"), ("sieve", "128M")] {

@@ -264,7 +264,7 @@ fn k6_an_overfull_filter_is_not_called_wrong_for_a_rate_instead_of_the_same() {
 
 #[test]
 fn k7_a_terminal_without_a_name_gets_no_control_sequences() {
-    let sandbox = Sandbox::with(&lines(0..200_000), &lines(100_000..300_000));
+    let sandbox = Sandbox::with(&lines(0..100_000), &lines(50_000..150_000));
     for name in [Some(""), Some("dumb"), None] {
         for more in ["", "--progress always"] {
             let (terminal, end) = Terminal::open();
@@ -568,7 +568,7 @@ fn k11_a_set_of_lines_that_repeat_is_tried_in_a_small_limit() {
 
 #[test]
 fn k11_the_refusal_of_a_set_that_was_tried_says_what_does_even_if_less_would() {
-    let many: Vec<u8> = [lines(0..300_000), lines(0..300_000)].concat();
+    let many: Vec<u8> = [lines(0..200_000), lines(0..200_000)].concat();
     let sandbox = Sandbox::with(&many, &many);
     let refused = sandbox.run("intersect a b --strategy memory -m 16384K");
     refused.fails(
