@@ -57,7 +57,7 @@ fn f1_an_output_that_takes_nothing_fails_the_run_whatever_the_size_of_the_result
 fn f7_a_reader_that_goes_away_ends_the_run_silently_by_a_signal() {
     for sandbox in [
         Sandbox::with(b"x\ny\n", b"x\nz\n"),
-        Sandbox::with(&megabytes(4, 0), &megabytes(4, 60_000)),
+        Sandbox::with(&megabytes(1, 0), &megabytes(1, 15_000)),
     ] {
         for (task, strategy) in TASKS.iter().zip(EXACT.into_iter().cycle()) {
             let arguments = format!("{} a b --strategy {strategy} --memory 64M", task.words);

@@ -143,13 +143,15 @@ fn g2_a_second_signal_changes_nothing() {
     }
 }
 
-/// Sends `signal` at moments spread over runs of these tasks that are not held, the same number to each.
+/// Sends `signal` at moments spread over runs of these tasks that are not held, the same number to each. The inputs
+/// have about so many megabytes.
 fn at_random_moments<'t>(
+    size: u64,
     ways: impl Iterator<Item = (&'t Task, &'t str)>,
     signal: Signal,
     count: u32,
 ) {
-    let (a, b) = (megabytes(7, 0), megabytes(8, 1000));
+    let (a, b) = (megabytes(size, 0), megabytes(size + 1, 1000));
     let sandbox = Sandbox::with(&a, &b);
     let (mut runs, mut interrupted) = (0, 0);
     for (task, strategy) in ways {
@@ -187,14 +189,14 @@ fn at_random_moments<'t>(
 fn g1_a_signal_at_any_moment_leaves_nothing() {
     // Those of which the answer is put in order, which takes the longest.
     let ordered = by_turns(0).filter(|(task, _)| task.words.contains("--order"));
-    at_random_moments(ordered.step_by(2), Signal::INT, 1);
+    at_random_moments(4, ordered.step_by(2), Signal::INT, 1);
 }
 
 #[test]
 #[ignore = "slow: 300 runs"]
 fn g1_a_signal_at_any_of_many_moments_leaves_nothing() {
     for signal in [Signal::INT, Signal::TERM, Signal::USR1] {
-        at_random_moments(by_turns(0).chain(by_turns(1)), signal, 6);
+        at_random_moments(7, by_turns(0).chain(by_turns(1)), signal, 6);
     }
 }
 
@@ -318,13 +320,25 @@ fn a_stopped_run_goes_on_where_it_was() {
 
 #[test]
 fn c6_f6_g3_a_kill_leaves_the_output_as_it_was() {
+    // Each operation, by both strategies in turn.
+    kills(2);
+}
+
+#[test]
+#[ignore = "slow: eight runs that are killed"]
+fn c6_f6_g3_a_kill_at_more_moments_leaves_the_output_as_it_was() {
+    kills(1);
+}
+
+/// Kills every so many tasks, each at a later moment.
+fn kills(step: usize) {
     let sandbox = spilling();
     let (running, feed) = held_in_spill(&sandbox, "true", "");
     drop(feed);
     running.signal(Signal::KILL);
     running.end_within(SOON).ends_by(Signal::KILL);
     let [a, b] = ["a", "b"].map(|name| fs::read(sandbox.input(name)).unwrap());
-    for (moment, (task, strategy)) in (0..).zip(by_turns(1)) {
+    for (moment, (task, strategy)) in (0..).zip(by_turns(1)).step_by(step) {
         let words = task.words;
         let arguments = format!("{words} a b --strategy {strategy} --memory 16M -o ../out/kept");
         let running = sandbox.start(sandbox.command(&arguments));

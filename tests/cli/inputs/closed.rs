@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::data::{EXACT, megabytes};
+use crate::data::{EXACT, megabytes, small};
 use crate::faults::signals::held_in_spill;
 use crate::sandbox::{Sandbox, makes_linux_calls};
 use crate::tasks::{TASKS, by_turns};
@@ -17,13 +17,27 @@ fn spilling() -> Sandbox {
 
 #[test]
 fn b12_a_closed_standard_input_is_an_error_of_the_input_before_anything_is_done() {
+    // It is each of the inputs by turns.
+    closed_standard_input(|turn, place| turn % 3 == place);
+}
+
+#[test]
+#[ignore = "slow: more than 30 runs"]
+fn b12_a_closed_standard_input_is_an_error_of_any_input_before_anything_is_done() {
+    closed_standard_input(|_, _| true);
+}
+
+/// Runs every task with a closed standard input, in those places that are wanted.
+fn closed_standard_input(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = spilling();
     let tasks = TASKS
         .iter()
         .map(|task| task.words)
         .zip(EXACT.into_iter().cycle());
-    for (words, strategy) in tasks.chain([("intersect", "bloom")]) {
-        for inputs in ["a -", "- a", "a b -"] {
+    let tasks = tasks.chain([("intersect", "bloom")]).enumerate();
+    for (turn, (words, strategy)) in tasks {
+        let inputs = ["a -", "- a", "a b -"].into_iter().enumerate();
+        for (_, inputs) in inputs.filter(|&(place, _)| is_wanted(turn, place)) {
             let arguments = format!(
                 "{words} {inputs} --memory 64M --strategy {strategy} -o ../out/r --stats ../out/s"
             );
@@ -81,13 +95,29 @@ fn b12_f7_the_numbers_of_closed_streams_are_never_used_for_a_file_of_the_run() {
 
 #[test]
 fn f7_a_closed_standard_output_is_an_error_of_the_output_before_anything_is_done() {
+    // The options by turns.
+    closed_standard_output(|turn, option| turn % 3 == option);
+}
+
+#[test]
+#[ignore = "slow: more than 30 runs"]
+fn f7_a_closed_standard_output_is_an_error_with_any_option_before_anything_is_done() {
+    closed_standard_output(|_, _| true);
+}
+
+/// Runs every task with a closed standard output, with those options that are wanted.
+fn closed_standard_output(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = spilling();
     let tasks = TASKS
         .iter()
         .map(|task| task.words)
         .zip(EXACT.into_iter().cycle());
-    for (words, strategy) in tasks.chain([("intersect", "bloom")]) {
-        for option in ["", "--count-only", "--stats ../out/s"] {
+    let tasks = tasks.chain([("intersect", "bloom")]).enumerate();
+    for (turn, (words, strategy)) in tasks {
+        let options = ["", "--count-only", "--stats ../out/s"]
+            .into_iter()
+            .enumerate();
+        for (_, option) in options.filter(|&(number, _)| is_wanted(turn, number)) {
             let arguments = format!("{words} a b --strategy {strategy} --memory 64M {option}");
             let command = sandbox.command_after("exec >&-", &arguments);
             sandbox
@@ -203,15 +233,29 @@ fn assert_ends_quietly(sandbox: &Sandbox, arguments: &str) {
 
 #[test]
 fn f7_every_command_ends_quietly_by_a_signal_when_nobody_reads_what_it_prints() {
-    let sandbox = spilling();
+    // Two of the tasks whose answer has an order.
+    commands_end_quietly(|task| task % 4 == 1);
+}
+
+#[test]
+#[ignore = "slow: nine runs that spill"]
+fn f7_every_task_ends_quietly_by_a_signal_when_nobody_reads_what_it_prints() {
+    commands_end_quietly(|_| true);
+}
+
+/// Runs all commands that print, and those tasks that are wanted by their number, over inputs that spill.
+fn commands_end_quietly(is_wanted: fn(usize) -> bool) {
+    let (a, b) = small();
+    let sandbox = Sandbox::with(&a, &b);
     let build = "filter build a --kind counting --lines 100K --size 1M -o ../out/filter";
     sandbox.run(build).succeeds();
     for arguments in PRINTING {
         assert_ends_quietly(&sandbox, arguments);
     }
-    // Those whose answer has an order or repeats, by both strategies in turn.
-    let tasks = by_turns(1).skip(1).step_by(2);
-    let tasks = tasks.map(|(task, strategy)| (task.words, strategy));
+    let sandbox = spilling();
+    let tasks = by_turns(1).enumerate();
+    let tasks = tasks.filter(|&(number, _)| is_wanted(number));
+    let tasks = tasks.map(|(_, (task, strategy))| (task.words, strategy));
     for (words, strategy) in tasks.chain([("intersect", "bloom --bits-per-key 3")]) {
         let arguments = format!(
             "{words} a b --strategy {strategy} --memory 16M --stats ../out/s --report ../out/page.html"

@@ -17,18 +17,34 @@ const STRATEGIES: [&str; 5] = ["auto", "memory", "sieve", "partition", "bloom"];
 
 #[test]
 fn b11_one_pipe_named_twice_is_refused_whatever_it_is_called() {
+    // The commands by turns.
+    one_pipe_twice(|names, command| (names + command) % 3 == 0);
+}
+
+#[test]
+#[ignore = "slow: 60 runs"]
+fn b11_one_pipe_named_twice_is_refused_by_every_command() {
+    one_pipe_twice(|_, _| true);
+}
+
+/// Runs those commands with those names of a pipe that are wanted by their numbers.
+fn one_pipe_twice(is_wanted: fn(usize, usize) -> bool) {
     let text = lines(0..3000);
     let sandbox = Sandbox::with(&text, b"");
-    for names in [
+    for (turn, names) in [
         "- /dev/stdin",
         "/dev/stdin -",
         "- /dev/fd/0",
         "/proc/self/fd/0 -",
         "a - /dev/fd/0",
         "/dev/stdin /dev/stdin",
-    ] {
+    ]
+    .into_iter()
+    .enumerate()
+    {
         let tasks = TASKS.iter().map(|task| task.words);
-        for command in tasks.chain(["estimate", "plan"]) {
+        let commands = tasks.chain(["estimate", "plan"]).enumerate();
+        for (_, command) in commands.filter(|&(number, _)| is_wanted(turn, number)) {
             sandbox
                 .run_fed(&format!("{command} {names}"), &text)
                 .fails(2, &["can only be read once"]);
@@ -102,6 +118,18 @@ fn b8_a_file_on_standard_input_is_read_from_where_it_stands() {
 
 #[test]
 fn b19_files_of_the_kernel_whose_size_is_not_true_are_read_to_their_end() {
+    // The strategies and the tasks by turns.
+    files_of_the_kernel(|file, way| way % 3 == file);
+}
+
+#[test]
+#[ignore = "slow: 39 runs"]
+fn b19_files_of_the_kernel_whose_size_is_not_true_are_read_to_their_end_by_every_task() {
+    files_of_the_kernel(|_, _| true);
+}
+
+/// Reads each of the files by those strategies and tasks that are wanted by their numbers.
+fn files_of_the_kernel(is_wanted: fn(usize, usize) -> bool) {
     // Of /sys, which claim a page, and of /proc, which claim to be empty.
     let shown = [
         "/sys/kernel/mm/transparent_hugepage/enabled",
@@ -110,18 +138,20 @@ fn b19_files_of_the_kernel_whose_size_is_not_true_are_read_to_their_end() {
     ];
     let sandbox = Sandbox::with(b"", b"other\n");
     let mut tried = 0;
-    for path in shown {
+    for (number, path) in shown.into_iter().enumerate() {
         let Ok(text) = fs::read(path) else {
             println!("skipped: {path} is not there");
             continue;
         };
         tried += 1;
         sandbox.write("copy", &text);
-        for strategy in STRATEGIES {
+        let strategies = STRATEGIES.into_iter().enumerate();
+        for (_, strategy) in strategies.filter(|&(way, _)| is_wanted(number, way)) {
             let outcome = sandbox.run(&format!("intersect copy {path} --strategy {strategy}"));
             outcome.succeeds().has_lines(&common(&[&text]));
         }
-        for task in &TASKS {
+        let tasks = TASKS.iter().enumerate();
+        for (_, task) in tasks.filter(|&(task, _)| is_wanted(number, task)) {
             let arguments = format!("{} {path} b", task.words);
             let outcome = sandbox.run(&arguments);
             let answer = task.of(&[&text, b"other\n"]);
@@ -174,14 +204,28 @@ fn b9_no_command_replaces_a_file_that_it_reads() {
 
 #[test]
 fn b9_an_input_is_no_output_of_any_command_whatever_it_is_called() {
+    // The names by turns.
+    input_as_output(|name, command| command % 3 == name);
+}
+
+#[test]
+#[ignore = "slow: 54 runs"]
+fn b9_an_input_under_any_name_is_no_output_of_any_command() {
+    input_as_output(|_, _| true);
+}
+
+/// Runs those commands with those names of an input as their output that are wanted by their numbers.
+fn input_as_output(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = with_filter();
     symlink("a", sandbox.input("link")).unwrap();
-    for name in ["a", "link", "./a"] {
-        for task in &TASKS {
+    for (number, name) in ["a", "link", "./a"].into_iter().enumerate() {
+        let is_wanted = |command| is_wanted(number, command);
+        let tasks = TASKS.iter().enumerate();
+        for (_, task) in tasks.filter(|&(task, _)| is_wanted(task)) {
             let command = format!("{} a b -o {name}", task.words);
             sandbox.run(&command).fails(2, &["this command reads it"]);
         }
-        for command in [
+        let commands = [
             "intersect a b --stats",
             "intersect a b --report",
             "intersect a b --save-filter",
@@ -192,7 +236,9 @@ fn b9_an_input_is_no_output_of_any_command_whatever_it_is_called() {
             "compare --operation diff a b --list-missing",
             "filter build a -o",
             "filter query filter a -o",
-        ] {
+        ];
+        let commands = commands.into_iter().enumerate();
+        for (_, command) in commands.filter(|&(command, _)| is_wanted(command)) {
             sandbox
                 .run(&format!("{command} {name}"))
                 .fails(2, &["this command reads it"]);

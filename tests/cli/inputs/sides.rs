@@ -77,8 +77,9 @@ fn written(outcome: &Outcome) -> Vec<Vec<u8>> {
     found.into_iter().map(<[u8]>::to_vec).collect()
 }
 
-/// Runs the command of files, and of sides of 1, 3 and 50 files, and compares what they write.
-fn check_sides(sandbox: &Sandbox, command: &str, options: &str) {
+/// Runs the command of files, and of sides of 1, 3 and 50 files that are wanted by their number, and compares what they
+/// write.
+fn check_sides(sandbox: &Sandbox, command: &str, options: &str, is_wanted: impl Fn(usize) -> bool) {
     let without_names = |mut found: Vec<Vec<u8>>| {
         for line in found.iter_mut().filter(|_| command == "overlaps") {
             let row: Vec<u8> = line.to_ascii_lowercase();
@@ -91,12 +92,17 @@ fn check_sides(sandbox: &Sandbox, command: &str, options: &str) {
     };
     let expected = without_names(written(&sandbox.run(&format!("{command} a b c {options}"))));
     assert!(expected.len() > 1, "{command}");
-    for sides in [
+    let all = [
         "--side a1 --side b1 --side c1",
         "--side a3 -- b c",
         "--side a50 --side b3 --side c",
         "a --side b50/part-000[0-3]? b50/part-0004? --side c50",
-    ] {
+    ];
+    for (_, sides) in all
+        .into_iter()
+        .enumerate()
+        .filter(|&(number, _)| is_wanted(number))
+    {
         // Options before the FILEs behind `--`.
         let outcome = sandbox.run(&format!("{command} {options} {sides}"));
         let found = without_names(written(&outcome));
@@ -106,18 +112,21 @@ fn check_sides(sandbox: &Sandbox, command: &str, options: &str) {
 
 #[test]
 fn b20_a_side_in_parts_gives_what_its_files_give_one_behind_the_other() {
-    // The strategies by turns.
-    sides_in_parts(|command, strategy| command % 4 == strategy);
+    // The strategies and the ways to divide the sides by turns.
+    sides_in_parts(
+        |command, strategy| command % 4 == strategy,
+        |command, sides| (command + sides) % 2 == 0,
+    );
 }
 
 #[test]
 #[ignore = "slow: 180 runs"]
 fn b20_a_side_in_parts_gives_what_its_files_give_by_every_strategy() {
-    sides_in_parts(|_, _| true);
+    sides_in_parts(|_, _| true, |_, _| true);
 }
 
-/// Runs those commands by those strategies that are wanted by their indexes in the lists.
-fn sides_in_parts(is_wanted: fn(usize, usize) -> bool) {
+/// Runs those commands by those strategies over those sides that are wanted by their indexes in the lists.
+fn sides_in_parts(is_wanted: fn(usize, usize) -> bool, are_sides_wanted: fn(usize, usize) -> bool) {
     let sandbox = with_parts(&texts());
     let strategies = [(1, "memory"), (3, "partition"), (2, "sieve"), (5, "auto")];
     for (number, command) in COMMANDS.into_iter().enumerate() {
@@ -129,6 +138,7 @@ fn sides_in_parts(is_wanted: fn(usize, usize) -> bool) {
                 &sandbox,
                 command,
                 &format!("--strategy {strategy} --threads {threads}"),
+                |sides| are_sides_wanted(number, sides),
             );
         }
     }
@@ -156,7 +166,7 @@ fn spilled_sides(ways: &[(&str, &str)]) {
     let sandbox = with_parts(&[[megabytes(2, 0), long].concat(), megabytes(2, 3000), few]);
     for (command, strategy) in ways {
         let options = format!("--memory 20M --threads 3 --strategy {strategy}");
-        check_sides(&sandbox, command, &options);
+        check_sides(&sandbox, command, &options, |_| true);
         let spilled = sandbox.run(&format!(
             "{command} {options} --side a50 --side b50 --side c3 -o ../out/result --stats ../out/s"
         ));

@@ -141,7 +141,7 @@ fn e5_a_run_that_cannot_fit_is_refused_before_anything_is_read() {
     if !can_mount() {
         return;
     }
-    let sandbox = Sandbox::with(&megabytes(20, 0), &megabytes(22, 1000));
+    let sandbox = Sandbox::with(&megabytes(10, 0), &megabytes(11, 1000));
     for task in &TASKS {
         let arguments = format!("{} a b --memory 16M --strategy partition", task.words);
         let command = sandbox.command_on_small_disk("temp", "4m", &arguments);

@@ -130,8 +130,8 @@ fn c1_memory_stays_under_the_smallest_limit() {
 
 #[test]
 fn c1_memory_stays_under_the_smallest_limit_for_every_operation() {
-    // Still more than the memory, with what is beside the lines; those of which the answer has an order or repeats.
-    every_operation_stays_under(5, &[16], |task| task % 2 == 1);
+    // Still more than the memory, with what is beside the lines; two of which the answer has an order.
+    every_operation_stays_under(5, &[16], |task| task % 4 == 1);
 }
 
 #[test]
@@ -190,9 +190,20 @@ fn assert_is_under(arguments: &str, peak: u64) {
 
 #[test]
 fn c1_the_smallest_limit_is_enough_every_time() {
+    smallest_limit_is_enough(8);
+}
+
+#[test]
+#[ignore = "slow: 40 runs"]
+fn c1_the_smallest_limit_is_enough_every_time_of_many() {
+    smallest_limit_is_enough(20);
+}
+
+/// Compresses an answer in each of two formats so many times.
+fn smallest_limit_is_enough(times: usize) {
     let sandbox = Sandbox::with(b"a\n", b"b\n");
     for name in ["r.zst", "r.gz"] {
-        for _ in 0..20 {
+        for _ in 0..times {
             let (outcome, peak) = measured(
                 &sandbox,
                 &format!("union a b -q -o ../out/{name} --memory 16M"),
@@ -205,9 +216,20 @@ fn c1_the_smallest_limit_is_enough_every_time() {
 
 #[test]
 fn c1_memory_stays_under_the_limit_while_an_answer_is_sorted_that_is_larger() {
+    answer_larger_than(&[16]);
+}
+
+#[test]
+#[ignore = "slow: three limits"]
+fn c1_memory_stays_under_any_limit_while_an_answer_is_sorted_that_is_larger() {
+    answer_larger_than(&[16, 18, 24]);
+}
+
+/// Sorts an answer that is larger than these limits in mebibytes.
+fn answer_larger_than(limits: &[u64]) {
     let (a, b) = (megabytes(12, 0), megabytes(12, 60_000));
     let sandbox = Sandbox::with(&a, &b);
-    for limit in [16, 18, 24] {
+    for limit in limits {
         let arguments = format!("union a b --order sorted -q -o ../out/r --memory {limit}M");
         let (outcome, peak) = measured(&sandbox, &arguments);
         assert!(outcome.status.success(), "{outcome}");
@@ -355,7 +377,7 @@ fn what_the_report_says_of_the_peak_is_what_the_system_says() {
 
 #[test]
 fn d1_d2_a_hundred_buckets_need_few_descriptors() {
-    buckets_need_few_descriptors(120, 4, 20, &TASKS[..2]);
+    buckets_need_few_descriptors(120, 4, 20, &TASKS[..1]);
 }
 
 #[test]
@@ -432,7 +454,7 @@ fn too_few_descriptors(runs: impl Iterator<Item = (u32, String)>, reason: &str) 
 
 #[test]
 fn c2_c4_a_limit_on_address_space_is_heeded() {
-    let (a, b) = (megabytes(5, 0), megabytes(5, 50_000));
+    let (a, b) = (megabytes(4, 0), megabytes(4, 40_000));
     let sandbox = Sandbox::with(&a, &b);
     let ways = [
         ("", "auto"),
@@ -497,9 +519,9 @@ fn c10_a_file_on_a_slow_disk_is_read_by_more_than_two_threads() {
     let arguments = "symdiff - b --memory 1G --strategy sieve --count-only";
     let outcome = sandbox.feed(
         sandbox.command_under(&words, arguments),
-        &lines(0..1_500_000),
+        &lines(0..1_000_000),
     );
-    assert_eq!(outcome.succeeds().stdout, b"1499000\n");
+    assert_eq!(outcome.succeeds().stdout, b"999000\n");
     let trace = fs::read_to_string(&trace).unwrap();
     let has_thread = |name: &str| trace.contains(&format!("PR_SET_NAME, \"{name}\""));
     assert!(has_thread("read-0") && has_thread("read-3"), "{trace}");

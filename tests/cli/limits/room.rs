@@ -146,7 +146,7 @@ fn e7_without_tmpdir_temporary_files_go_beside_the_output() {
 
 #[test]
 fn e7_temporary_files_never_go_where_a_pipe_or_a_device_has_its_name() {
-    let (a, b) = (megabytes(8, 0), megabytes(8, 0));
+    let (a, b) = (megabytes(5, 0), megabytes(5, 0));
     let sandbox = Sandbox::with(&a, &b);
     for output in ["/dev/fd/1", "/dev/null"] {
         let arguments = format!("union a b --strategy partition --memory 16M -o {output}");

@@ -204,7 +204,7 @@ fn c16_memory_stays_under_the_limit_while_the_output_of_every_strategy_is_compre
 
 fn memory_stays_under_the_limit(is_wanted: fn(usize, usize) -> bool) {
     let (a, b) = (megabytes(5, 0), megabytes(5, 50_000));
-    let some = megabytes(2, 0);
+    let some = megabytes(1, 0);
     let sandbox = Sandbox::with(&a, &b);
     let all = split(&[a, b].concat(), b'\n').len();
     // The code of a debug build takes more of the least limit.
