@@ -9,27 +9,14 @@ use std::io::{self, ErrorKind, Read};
 
 use ::parquet::basic::CompressionCodec;
 
-/// Appends `stored` to `raw`, decompressed: `bytes` more.
+/// Decompresses `stored` to `out`, which it must fill.
 ///
 /// # Errors
 /// Where it is damaged, or compressed in a way that is not read.
-pub(super) fn decompress(
-    codec: CompressionCodec,
-    stored: &[u8],
-    bytes: usize,
-    raw: &mut Vec<u8>,
-) -> io::Result<()> {
-    let start = raw.len();
-    if codec == CompressionCodec::GZIP {
-        // One more byte, to notice that there are more.
-        let most = bytes as u64 + 1;
-        let mut decoder = flate2::read::MultiGzDecoder::new(stored).take(most);
-        decoder.read_to_end(raw)?;
-        return check(raw.len() - start, bytes);
-    }
-    raw.resize(start + bytes, 0);
-    let out = &mut raw[start..];
+pub(super) fn decompress(codec: CompressionCodec, stored: &[u8], out: &mut [u8]) -> io::Result<()> {
+    let bytes = out.len();
     let written = match codec {
+        CompressionCodec::GZIP => gzip(stored, out)?,
         CompressionCodec::SNAPPY => {
             check(snap::raw::decompress_len(stored)?, bytes)?;
             snap::raw::Decoder::new().decompress(stored, out)?
@@ -69,6 +56,19 @@ fn check(bytes: usize, announced: usize) -> io::Result<()> {
         ErrorKind::InvalidData,
         "a page has a different size than its header says",
     ))
+}
+
+/// Decompresses as much as `out` has room for; a byte more counts, to notice that there are more.
+fn gzip(stored: &[u8], out: &mut [u8]) -> io::Result<usize> {
+    let mut decoder = flate2::read::MultiGzDecoder::new(stored);
+    let mut written = 0;
+    while written < out.len() {
+        match decoder.read(&mut out[written..])? {
+            0 => return Ok(written),
+            bytes => written += bytes,
+        }
+    }
+    Ok(written + decoder.read(&mut [0])?)
 }
 
 fn lz4(stored: &[u8], out: &mut [u8]) -> io::Result<usize> {

@@ -31,6 +31,7 @@ mod delta;
 mod footer;
 mod group_copy;
 mod names;
+mod page_buffers;
 mod page_header;
 mod pages;
 mod row_output;

@@ -122,6 +122,23 @@ impl PageHeader {
         }
     }
 
+    /// Returns the bytes of levels that stand before the values and are never compressed; and true if the values are
+    /// compressed as those of the column.
+    pub(super) fn levels(&self) -> (u64, bool) {
+        match self.kind {
+            PageKind::Data2 {
+                definition_bytes,
+                repetition_bytes,
+                is_compressed,
+                ..
+            } => (
+                u64::from(definition_bytes) + u64::from(repetition_bytes),
+                is_compressed,
+            ),
+            _ => (0, true),
+        }
+    }
+
     /// Computes the memory in bytes for a page while it is read and decoded, besides a dictionary that was read.
     pub(super) fn needed_bytes(&self, codec: CompressionCodec) -> u64 {
         let stored = match codec {

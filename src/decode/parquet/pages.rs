@@ -23,9 +23,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ::parquet::basic::{CompressionCodec, Encoding};
 use ::parquet::column::page::{Page, PageMetadata, PageReader};
 use ::parquet::errors::{ParquetError, Result};
-use bytes::Bytes;
+use bytes::BytesMut;
 
 use crate::decode::parquet::allowance::Allowance;
+use crate::decode::parquet::page_buffers::PageBuffers;
 use crate::decode::parquet::page_header::{
     BATCH, BATCH_OF_DELTAS, PageHeader, PageKind, VALUE_BYTES,
 };
@@ -71,6 +72,7 @@ pub(super) struct Pages {
     /// Values that come after the pages read so far.
     values_left: u64,
     memory: (Arc<Allowance>, usize),
+    buffers: PageBuffers,
     dictionary_bytes: u64,
     last: Arc<LastPage>,
 }
@@ -105,6 +107,7 @@ impl Pages {
             next: None,
             values_left: chunk.values,
             memory,
+            buffers: PageBuffers::default(),
             dictionary_bytes: 0,
             last,
         }
@@ -168,16 +171,8 @@ impl Pages {
             needed += self.last.open.load(Ordering::Relaxed) * VALUE_BYTES;
         }
         self.grow_to(needed)?;
-        let mut stored = vec![0; header.stored_bytes as usize];
-        self.file.read_exact_at(&mut stored, start)?;
-        if let Some(crc) = header.crc {
-            let mut sum = flate2::Crc::new();
-            sum.update(&stored);
-            if sum.sum() != crc {
-                return Err(damaged("the checksum of a page does not match"));
-            }
-        }
-        let raw = Bytes::from(self.decompress(header, stored)?);
+        let raw = self.raw_page(header, start)?;
+        let raw = self.buffers.page(raw);
         self.check_values(header, &raw)?;
         if let PageKind::Dictionary { values, .. } = header.kind {
             self.dictionary_bytes = header.raw_bytes + u64::from(values) * VALUE_BYTES;
@@ -192,38 +187,33 @@ impl Pages {
             .map_err(|error| ParquetError::External(Box::new(error)))
     }
 
-    /// Decompresses a page: in the second version its levels are not compressed.
-    fn decompress(&self, header: &PageHeader, stored: Vec<u8>) -> Result<Vec<u8>> {
-        let (levels, is_compressed) = match header.kind {
-            PageKind::Data2 {
-                definition_bytes,
-                repetition_bytes,
-                is_compressed,
-                ..
-            } => (
-                u64::from(definition_bytes) + u64::from(repetition_bytes),
-                is_compressed,
-            ),
-            _ => (0, true),
-        };
-        let raw_bytes = header.raw_bytes;
-        if levels > raw_bytes || levels > header.stored_bytes {
+    /// Reads a page that begins at `start`, and decompresses it: in the second version its levels are not compressed.
+    fn raw_page(&mut self, header: &PageHeader, start: u64) -> Result<BytesMut> {
+        let (levels, is_compressed) = header.levels();
+        let (stored_bytes, raw_bytes) = (header.stored_bytes, header.raw_bytes);
+        if levels > raw_bytes || levels > stored_bytes {
             return Err(damaged("the levels of a page are longer than the page"));
         }
+        let mut raw = self.buffers.take(raw_bytes as usize);
         if !is_compressed || self.chunk.codec == CompressionCodec::UNCOMPRESSED {
-            if stored.len() as u64 != raw_bytes {
+            if stored_bytes != raw_bytes {
                 return Err(damaged("a page has a different size than its header says"));
             }
-            return Ok(stored);
+            self.file.read_exact_at(&mut raw, start)?;
+            check_sum(header, &raw)?;
+            return Ok(raw);
         }
+        let mut stored = self.buffers.take_stored(stored_bytes as usize);
+        self.file.read_exact_at(&mut stored, start)?;
+        check_sum(header, &stored)?;
         let (levels, rest) = stored.split_at(levels as usize);
-        let mut raw = Vec::with_capacity(raw_bytes as usize + 1);
-        raw.extend_from_slice(levels);
-        let bytes = raw_bytes as usize - levels.len();
+        let (raw_levels, raw_rest) = raw.split_at_mut(levels.len());
+        raw_levels.copy_from_slice(levels);
         // A page of NULLs has nothing after its levels.
-        if bytes > 0 || !rest.is_empty() {
-            codec::decompress(self.chunk.codec, rest, bytes, &mut raw)?;
+        if !raw_rest.is_empty() || !rest.is_empty() {
+            codec::decompress(self.chunk.codec, rest, raw_rest)?;
         }
+        self.buffers.put_stored(stored);
         Ok(raw)
     }
 
@@ -322,6 +312,19 @@ impl PageReader for Pages {
         self.header()?;
         self.pass();
         Ok(())
+    }
+}
+
+/// Checks the bytes of a page as they are in the file, if its header has a sum of them.
+fn check_sum(header: &PageHeader, stored: &[u8]) -> Result<()> {
+    let sum_of = |bytes| {
+        let mut sum = flate2::Crc::new();
+        sum.update(bytes);
+        sum.sum()
+    };
+    match header.crc {
+        Some(crc) if sum_of(stored) != crc => Err(damaged("the checksum of a page does not match")),
+        _ => Ok(()),
     }
 }
 
