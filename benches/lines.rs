@@ -92,7 +92,7 @@ fn hash_by_crate(lines: &[&[u8]], hashes: &mut Vec<u64>) {
     );
 }
 
-/// The time of `work`.
+/// Measures the time of `work`.
 fn time<T>(work: impl FnOnce() -> T) -> Duration {
     let start = Instant::now();
     black_box(work());

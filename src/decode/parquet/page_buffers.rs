@@ -85,12 +85,19 @@ mod tests {
         let mut places = Vec::new();
         for bytes in [1000, 900, 800, 1000, 2000] {
             let page = buffers.take(bytes);
+            assert_eq!(
+                page.len(),
+                bytes,
+                "also where what there is does not suffice"
+            );
             places.push(page.as_ptr());
             let _page = buffers.page(page);
         }
         assert_eq!(places[2], places[0]);
-        // 900 bytes are not enough.
-        assert!(places[3] != places[1] && places[4] != places[2]);
-        assert!(buffers.take_stored(10).len() == 10);
+        for bytes in [10, 30, 20] {
+            let stored = buffers.take_stored(bytes);
+            assert_eq!(stored.len(), bytes);
+            buffers.put_stored(stored);
+        }
     }
 }

@@ -7,7 +7,7 @@
 //! says 64 KiB made the process peak at 484 MB, and an honest page of 150 MiB behind small ones at 169 MB.
 //! *Invariants:* memory is granted before it is allocated; what a decoder behind this would allocate going by the page
 //! is checked, too; a page that does not lie in its column, or has more values than are left, is an error. *Cost:* two
-//! pages at a time, one of them compressed, and the dictionary.
+//! pages at a time, one that is compressed, and the dictionary.
 //!
 //! ```text
 //!  column of a row group │ header │ dictionary │ header │ page │ header │ page │

@@ -95,7 +95,7 @@ fn b28_a_long_key_that_was_spilled_without_its_record_needs_no_room_for_a_copy()
     let key = "x".repeat(3_000_000);
     sandbox.write("a", format!("short\n{key}\nend\n"));
     sandbox.write("b", format!("other\n{key}\n"));
-    // Copies of it would take 12 MB more, and there are not 24 MiB for that beside the program.
+    // Room for a copy is 12 MB more, which 24 MiB do not have beside the program.
     let (outcome, peak) = measured(
         &sandbox,
         "intersect a b --csv -k 1 --keys-only --strategy partition -m 24M -j 2",

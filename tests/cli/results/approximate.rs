@@ -152,8 +152,8 @@ fn l11_a_rate_is_predicted_for_different_lines_and_kept_where_there_are_more() {
     assert!(exact.stderr.contains("(exact, "), "{exact}");
 }
 
-/// A text of 160,000 lines that differ, in an order of no order: `a` has each twice, `b` of each quarter as many of
-/// them more often.
+/// Makes a text of 160,000 lines that differ, in an order of no order: `a` has each twice, `b` of each quarter as many
+/// of them more often.
 fn dealt(name: &str) -> Vec<u8> {
     let text = |times: &dyn Fn(u64) -> u64| {
         let all = (0..160_000u64).flat_map(|line| (0..times(line)).map(move |time| (line, time)));
