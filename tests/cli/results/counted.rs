@@ -75,24 +75,27 @@ fn text_of(lines: &[Vec<u8>]) -> Vec<u8> {
 
 #[test]
 fn l15_occurrences_choose_and_order_the_lines_of_every_operation() {
-    // About half of the bounds on each operation, each with one of the strategies.
-    occurrences_choose(|turn| turn % 8 == 0);
+    // Half of the bounds on each operation, by the strategies in turn.
+    occurrences_choose(|job, bound, way| {
+        (job + bound) % 2 == 0 && (job / 2 + bound) % EXACT.len() == way
+    });
 }
 
 #[test]
 #[ignore = "slow: some 120 runs"]
 fn l15_occurrences_choose_and_order_the_lines_of_every_operation_by_every_strategy() {
-    occurrences_choose(|_| true);
+    occurrences_choose(|_, _, _| true);
 }
 
-/// Runs each operation with each bound, by the strategies that are wanted, in turn.
-fn occurrences_choose(is_wanted: fn(usize) -> bool) {
+/// Runs those operations with those bounds by those strategies that are wanted by their indexes in the lists.
+fn occurrences_choose(is_wanted: fn(usize, usize, usize) -> bool) {
     let texts = texts();
     let sandbox = Sandbox::new();
     for (text, name) in texts.iter().zip(["a", "b", "c"]) {
         sandbox.write(name, text);
     }
     let lines = texts.each_ref().map(|text| split(text, b'\n'));
+    let mut runs = 0;
     for (job, (words, is_asked)) in JOBS.into_iter().enumerate() {
         for (number, (bound, contains)) in BOUNDS.into_iter().enumerate() {
             let sum = |counts: &[usize]| counts.iter().sum::<usize>();
@@ -111,16 +114,13 @@ fn occurrences_choose(is_wanted: fn(usize) -> bool) {
                 ("--order input -c", text_of(&input)),
                 ("--count-only", format!("{}\n", plain.len()).into_bytes()),
             ];
-            // With one of the ways to write the lines.
-            for (turn, strategy) in EXACT.into_iter().enumerate() {
-                if !is_wanted(job + number + turn) {
-                    continue;
-                }
-                for (options, expected) in few.iter().skip((job + number + turn) % 6).take(1) {
-                    let arguments =
-                        format!("{words} {bound} {options} a b c --strategy {strategy}");
-                    assert!(printed(&sandbox, &arguments) == *expected, "{arguments}");
-                }
+            // The ways to write the lines by turns.
+            let strategies = EXACT.into_iter().enumerate();
+            for (_, strategy) in strategies.filter(|&(way, _)| is_wanted(job, number, way)) {
+                let (options, expected) = &few[runs % few.len()];
+                let arguments = format!("{words} {bound} {options} a b c --strategy {strategy}");
+                assert!(printed(&sandbox, &arguments) == *expected, "{arguments}");
+                runs += 1;
             }
         }
     }
