@@ -10,6 +10,7 @@ use crate::plan::FilterPlan;
 use crate::plan::Strategy;
 use crate::selection::Selection;
 use crate::set::line_set::estimate_set_bytes;
+use crate::sys::calls::CODE_STAYS;
 
 /// The most bytes (64 PiB), and the most lines, that one input may have. The formulas add and multiply such
 /// numbers by small factors; below this limit none of that overflows.
@@ -33,6 +34,20 @@ pub(crate) fn all_threads(workers: usize, memory_bytes: u64) -> u64 {
 /// Returns the memory that [`all_threads`] take besides buffers, in bytes. It is part of [`Job::base_bytes`].
 pub(crate) fn threads_bytes(workers: usize, memory_bytes: u64) -> u64 {
     all_threads(workers, memory_bytes) * PER_THREAD
+}
+
+/// The bytes that a process of the command is taken to need besides buffers: 8.25 MiB. It has 4.5 to 5.5 MiB before a
+/// run. A debug build, whose code lies further apart, has up to 7.1 MiB where the system maps code in large pieces.
+/// Where code stays resident, it is 9 MiB, of up to 7.9: a limit of 16 MiB has just room for that and two workers.
+const PROGRAM_BYTES: u64 = if CODE_STAYS { 36 << 18 } else { 33 << 18 };
+/// The same where the limit has room for all of the code, up to a sixteenth of the limit: such a process keeps it.
+const PROGRAM_AND_CODE_BYTES: u64 = 12 << 20;
+
+/// Returns the least that a process under a limit of `memory_bytes` is taken to need besides buffers and threads, in
+/// bytes. It is part of [`Job::base_bytes`].
+pub(crate) fn program_bytes(memory_bytes: u64) -> u64 {
+    let code = PROGRAM_AND_CODE_BYTES.min(memory_bytes / 16);
+    code.max(PROGRAM_BYTES)
 }
 
 /// The multiple of the memory limit that each input counts as where no input's size is known: far too much for a set.
@@ -177,19 +192,18 @@ impl Job {
         assumed.filter(|&bytes| bytes > 0)
     }
 
-    /// Puts the job under another limit. More or fewer threads may run under it, and compress larger pieces, so
-    /// `base_bytes` changes by what they take.
+    /// Puts the job under another limit. More or fewer threads may run under it, and compress larger pieces, and more
+    /// of the program stays in memory, so `base_bytes` changes by what they take.
     pub(super) fn with_memory(&self, memory_bytes: u64) -> Self {
-        let of_threads = |bytes| {
+        let under = |bytes| {
             threads_bytes(self.threads, bytes)
                 + compressors_bytes(&self.compressions, self.threads, bytes)
+                + program_bytes(bytes)
         };
-        let fixed = self
-            .base_bytes
-            .saturating_sub(of_threads(self.memory_bytes));
+        let base_bytes = self.base_bytes + under(memory_bytes);
         Self {
             memory_bytes,
-            base_bytes: fixed + of_threads(memory_bytes),
+            base_bytes: base_bytes.saturating_sub(under(self.memory_bytes)),
             ..self.clone()
         }
     }

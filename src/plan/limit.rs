@@ -6,12 +6,12 @@
 //! *Cost:* a few additions.
 
 use crate::memory::buffer::PAGE;
-use crate::plan::job::threads_bytes;
+use crate::plan::job::{program_bytes, threads_bytes};
 use crate::plan::layout::Layout;
 use crate::plan::shares::ORDER_SHARE;
 use crate::reading::long_lines::LimitAdvice;
 
-/// Rounds of a fixed-point search for a limit. Each comes at least six times closer, so 16 leave an error
+/// Rounds of a fixed-point search for a limit. Each comes at least five times closer, so 16 leave an error
 /// below a byte.
 const ROUNDS: u32 = 16;
 
@@ -37,17 +37,25 @@ impl Layout {
         self.memory_for_usable(usable.max(self.usable_bytes))
     }
 
-    /// Returns the least process limit under which a scan has `bytes` for long lines that may take all that the rest
-    /// of this plan leaves. They have `held_bytes` of that now.
+    /// Returns a process limit under which a scan has `bytes` for long lines that may take all that the rest of this
+    /// plan leaves. They have `held_bytes` of that now.
     fn memory_for_spare(&self, bytes: u64, held_bytes: u64) -> u64 {
-        // Chunks are a sixteenth of all there is, and become twice as large at one step or not at all.
-        let chunks = self.usable_bytes / 16;
-        let missing = bytes.saturating_sub(held_bytes) + chunks;
-        self.memory_for_usable(self.usable_bytes + missing + missing / 8)
+        // What is in a set stays there.
+        let others = self.usable_bytes.saturating_sub(self.scan.bytes());
+        let others = others.saturating_sub(held_bytes);
+        // Besides that, the plan's own room for long lines has its eighths, and chunks have up to three parts of 32: a
+        // sixteenth, a quarter of that for one more, and for further readers as much.
+        let left = 32 - 3 - 4 * self.scan.long_line_eighths;
+        let usable = bytes
+            .saturating_add(others)
+            .saturating_mul(32)
+            .div_ceil(left);
+        self.memory_for_usable(usable.max(self.usable_bytes))
     }
 
-    /// Returns the least process limit that leaves `usable` bytes for buffers. More threads may run under a larger
-    /// limit, so the equation `limit = fixed + usable + threads(limit)` is solved by iteration.
+    /// Returns the least process limit that leaves `usable` bytes for buffers. Under a larger limit more threads may
+    /// run, and more of the program stays in memory, so the equation `limit = fixed + usable + both(limit)` is solved
+    /// by iteration.
     fn memory_for_usable(&self, usable: u64) -> u64 {
         let beside = self
             .memory_bytes
@@ -62,15 +70,12 @@ impl Layout {
             0 => usable,
             bytes => usable.saturating_add((usable / (ORDER_SHARE - 1)).max(bytes) + PAGE),
         };
-        let of_threads = |memory_bytes| threads_bytes(self.threads, memory_bytes);
-        let fixed = beside.saturating_sub(of_threads(self.memory_bytes));
-        // What threads take grows by less than a sixth of the limit: a few rounds come close to it.
-        let mut memory = fixed.saturating_add(usable);
-        for _ in 0..ROUNDS {
-            memory = fixed
-                .saturating_add(usable)
-                .saturating_add(of_threads(memory));
-        }
-        memory
+        let under = |bytes| threads_bytes(self.threads, bytes) + program_bytes(bytes);
+        let here = under(self.memory_bytes);
+        let least = beside.saturating_add(usable);
+        // That grows by less than a fifth of the limit: a few rounds come close to it.
+        (0..ROUNDS).fold(least, |memory, _| {
+            least.saturating_add(under(memory)).saturating_sub(here)
+        })
     }
 }

@@ -71,7 +71,7 @@ pub use decision::Plan;
 pub(crate) use design::set_refusal;
 pub(crate) use design::singleton_sieve::Again;
 pub use job::{InputShape, Job, SetEstimate};
-pub(crate) use job::{all_threads, smallest, threads_bytes};
+pub(crate) use job::{all_threads, program_bytes, smallest, threads_bytes};
 pub(crate) use layout::Layout;
 pub use ordering::OrderPlan;
 pub use phases::PlannedPhase;

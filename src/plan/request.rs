@@ -65,8 +65,8 @@ fn least_beside(job: &Job) -> u64 {
 /// Finds the least limit that [`check_floor`] accepts for `job`, in whole mebibytes, where it refuses the one that it
 /// has.
 pub(crate) fn least_for_any_plan(job: &Job) -> u64 {
-    // Under a larger limit more threads may run, and threads need memory, too. That is less than a sixth of
-    // what is added, so raising the limit step by step ends.
+    // Under a larger limit more threads may run, which need memory, too, and more of the program stays there. That is
+    // less than a fifth of what is added, so raising the limit step by step ends.
     let advised = |job: &Job| match least_beside(job) {
         LEAST_MEMORY_BYTES => LEAST_MEMORY_BYTES,
         least => round_mebibytes(least + VARIATION),

@@ -16,7 +16,7 @@ use crate::input::sample::{Sample, sample};
 use crate::notice::Notice;
 use crate::options::{KeyType, Options};
 use crate::output::compressors_bytes;
-use crate::plan::{InputShape, Job, SetEstimate, all_threads, threads_bytes};
+use crate::plan::{InputShape, Job, SetEstimate, all_threads, program_bytes, threads_bytes};
 use crate::run::mismatches;
 use crate::selection::Selection;
 use crate::sys::calls::CODE_STAYS;
@@ -34,12 +34,6 @@ const CODE_OF_DEBUG: u64 = match (cfg!(debug_assertions), CODE_STAYS) {
     (true, false) => 1 << 19,
     (true, true) => 2 << 20,
 };
-/// The bytes that a process of the command is taken to need besides buffers: 8.25 MiB. It has 4.5 to 5.5 MiB before a
-/// run. A debug build, whose code lies further apart, has up to 7.1 MiB where the system maps code in large pieces.
-/// Where code stays resident, it is 9 MiB, of up to 7.9: a limit of 16 MiB has just room for that and two workers.
-const PROGRAM_BYTES: u64 = if CODE_STAYS { 36 << 18 } else { 33 << 18 };
-/// The same where the limit has room for all of the code, up to a sixteenth of the limit: such a process keeps it.
-const PROGRAM_AND_CODE_BYTES: u64 = 12 << 20;
 /// Memory of a worker for the keys of a batch of records, in bytes: where they are, copies of 16 KiB of them, and the
 /// records that wait for the next batch.
 const KEY_BYTES: u64 = 80 << 10;
@@ -65,10 +59,7 @@ pub(super) fn resident_bytes(options: &Options) -> u64 {
 /// these numbers gives equal requests equal plans.
 pub(super) fn process_bytes(resident: u64, limit_bytes: u64) -> u64 {
     let charged = resident.saturating_sub(CODE_OF_DEBUG);
-    let least = PROGRAM_AND_CODE_BYTES.min(limit_bytes / 16);
-    least
-        .max(PROGRAM_BYTES)
-        .max(charged.saturating_add(GROWTH_BYTES))
+    program_bytes(limit_bytes).max(charged.saturating_add(GROWTH_BYTES))
 }
 
 /// Works as [`job_for`], in a process that has `resident` bytes before the run.

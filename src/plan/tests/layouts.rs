@@ -1,6 +1,7 @@
 //! Every part of a plan fits its limit, and what does not is refused with a limit that would do.
 
 use super::*;
+use crate::reading::long_lines::{LimitAdvice, long_line_buffer};
 
 #[test]
 fn c9_below_the_floor_the_least_that_would_do_is_named_and_does() {
@@ -192,6 +193,30 @@ fn a_limit_that_is_advised_is_accepted_and_so_is_a_little_less_or_more() {
         }
     }
     assert!(refused > 50, "{refused}");
+}
+
+#[test]
+fn a17_the_limit_for_a_long_line_has_room_for_all_that_grows_with_it() {
+    for (threads, order) in [(2, Order::Any), (64, Order::Any), (64, Order::Sorted)] {
+        let at_limit = |memory_bytes, longest_line_bytes| {
+            let job = Job {
+                threads,
+                longest_line_bytes,
+                selection: Selection::intersection().ordered(order),
+                base_bytes: program_bytes(memory_bytes) + threads_bytes(threads, memory_bytes),
+                ..job(&[lines(1000)], memory_bytes)
+            };
+            Layout::for_scan(&job, false)
+        };
+        for mebibytes in [9, 40, 250, 1000] {
+            let line = mebibytes << 20;
+            let (here, needed) = (at_limit(16 << 20, 0), long_line_buffer(line));
+            let advised = here.limit_for_long_lines(needed, here.scan.long_line_bytes);
+            let room = |memory| at_limit(memory, line).scan.long_line_bytes;
+            assert!(room(advised) >= needed, "{advised} for {mebibytes} MiB");
+            assert!(room(advised - advised / 64) < needed, "{advised}");
+        }
+    }
 }
 
 #[test]
