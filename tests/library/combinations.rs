@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use outset::{Dialect, Keys, Label, Options, Selection, Syntax};
+use differential::sweep;
+use outset::{Dialect, Keys, Label, Options, Selection, Strategy, Syntax};
 
 use crate::oracle::{Lines, selected};
 use crate::util::{EXACT, MIB, Sandbox, assert_same, beside_others, numbered, run_to_select};
@@ -25,64 +26,42 @@ fn texts() -> [Vec<u8>; 3] {
     [text(2), text(3), text(5)]
 }
 
-/// Compares every combination of these of the texts by every strategy, in memory and spilled where each is wanted.
-fn check(order: [usize; 3], is_wanted: fn(usize, bool) -> bool) {
+/// Compares every combination of these of the texts by every strategy, in memory and spilled.
+fn check(order: [usize; 3]) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let texts = texts();
     let files = sandbox.files(&texts);
     let named = order.map(|number| files[number].clone());
     let contents = order.map(|number| texts[number].clone());
-    for (number, which) in combinations().enumerate() {
+    let combinations: Vec<_> = combinations().collect();
+    for (&which, &strategy, &always_spill) in sweep::triples(&combinations, &EXACT, &[false, true])
+    {
         let expected = selected(&contents, |has| has == which);
-        for (way, strategy) in EXACT.into_iter().enumerate() {
-            let spills = [false, true].into_iter();
-            for always_spill in spills.filter(|&spills| is_wanted(number + way, spills)) {
-                let options = Options {
-                    strategy,
-                    always_spill,
-                    memory_bytes: Some(64 * MIB),
-                    ..sandbox.options()
-                };
-                let (found, _) = run_to_select(Selection::only(&which), &named, &options).unwrap();
-                let about = (which, strategy, always_spill);
-                assert_same(&found, &expected, &about);
-            }
-        }
+        let options = Options {
+            strategy,
+            always_spill,
+            memory_bytes: Some(64 * MIB),
+            ..sandbox.options()
+        };
+        let (found, _) = run_to_select(Selection::only(&which), &named, &options).unwrap();
+        let about = (which, strategy, always_spill);
+        assert_same(&found, &expected, &about);
     }
 }
 
 #[test]
 fn l16_every_combination_of_sides_has_the_oracles_lines_by_every_strategy() {
-    // Each combination by each strategy, in memory or spilled by turns.
-    check([0, 1, 2], |turn, spills| (turn % 2 == 1) == spills);
-}
-
-#[test]
-#[ignore = "slow: 112 runs"]
-fn l16_every_combination_of_sides_has_the_oracles_lines_in_memory_and_spilled() {
-    check([0, 1, 2], |_, _| true);
-    check([1, 0, 1], |_, _| true);
+    check([0, 1, 2]);
 }
 
 #[test]
 fn l16_a_file_that_is_given_twice_has_two_digits() {
-    check([1, 0, 1], |turn, spills| (turn % 2 == 0) == spills);
+    check([1, 0, 1]);
 }
 
 #[test]
 fn l16_what_spills_under_the_smallest_memory_has_the_oracles_lines() {
-    // One of the combinations by the strategies that spill.
-    combinations_that_spill(|combination, strategy| combination == 0 && [1, 2].contains(&strategy));
-}
-
-#[test]
-#[ignore = "slow: each combination by every strategy"]
-fn l16_what_spills_under_the_smallest_memory_has_the_oracles_lines_by_every_strategy() {
-    combinations_that_spill(|_, _| true);
-}
-
-fn combinations_that_spill(is_wanted: fn(usize, usize) -> bool) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let contents = [
@@ -92,15 +71,17 @@ fn combinations_that_spill(is_wanted: fn(usize, usize) -> bool) {
     ];
     let files = sandbox.files(&contents);
     let (mut runs, mut spilled) = (0, 0);
-    let combinations = [[true, false, true], [true, false, false]];
-    for (combination, which) in combinations.into_iter().enumerate() {
-        if !(0..EXACT.len()).any(|way| is_wanted(combination, way)) {
-            continue;
-        }
+    // The first and the third of them spill.
+    let strategies = [
+        Some(Strategy::Partition),
+        Some(Strategy::Memory),
+        Some(Strategy::Sieve),
+        None,
+    ];
+    for &which in sweep::some(&[[true, false, true], [true, false, false]], 1) {
         let expected = selected(&contents, |has| has == which);
         assert_eq!(expected.len(), if which[2] { 60_000 } else { 40_000 });
-        let strategies = EXACT.into_iter().enumerate();
-        for (_, strategy) in strategies.filter(|&(way, _)| is_wanted(combination, way)) {
+        for &strategy in sweep::some(&strategies, 2) {
             runs += 1;
             let options = Options {
                 strategy,
@@ -109,7 +90,7 @@ fn combinations_that_spill(is_wanted: fn(usize, usize) -> bool) {
             let Ok((found, stats)) = run_to_select(Selection::only(&which), &files, &options)
             else {
                 // The memory strategy has no room.
-                assert_eq!(strategy, Some(outset::Strategy::Memory));
+                assert_eq!(strategy, Some(Strategy::Memory));
                 continue;
             };
             assert_same(&found, &expected, &(which, strategy));
@@ -135,7 +116,7 @@ fn l16_of_the_records_of_a_combination_the_first_one_comes_with_its_label() {
     };
     for strategy in EXACT
         .into_iter()
-        .filter(|&strategy| strategy != Some(outset::Strategy::Memory))
+        .filter(|&strategy| strategy != Some(Strategy::Memory))
     {
         let options = Options {
             strategy,

@@ -6,11 +6,13 @@
 use std::fs;
 use std::path::Path;
 
+use differential::sweep;
+
 use crate::filter_files::recipe::load_filter;
 use crate::util::beside_others;
 
-/// Calls `body` with every file of a corpus, or with every `step`-th; in the order of their names, so that a failure
-/// comes again.
+/// Calls `body` with every `step`-th file of a corpus, in a full sweep with all; in the order of their names, so that a
+/// failure comes again.
 fn replay(target: &str, step: usize, body: fn(&[u8])) {
     let _shared = beside_others();
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -25,7 +27,7 @@ fn replay(target: &str, step: usize, body: fn(&[u8])) {
         files.len(),
         corpus.display()
     );
-    for file in files.iter().step_by(step) {
+    for file in sweep::some(&files, files.len() / step) {
         // Told if it fails, for a body does not know what it is called with.
         println!("{}", file.display());
         body(&fs::read(file).unwrap());
@@ -60,12 +62,6 @@ fn b23_parquet_files_that_no_writer_made_are_refused_or_read() {
 #[test]
 fn small_cases_give_the_oracles_answer_by_every_setting() {
     replay("engine", 4, differential::targets::engine);
-}
-
-#[test]
-#[ignore = "slow: the whole corpus of the engine"]
-fn all_small_cases_give_the_oracles_answer_by_every_setting() {
-    replay("engine", 1, differential::targets::engine);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use data_gen::Compression;
+use differential::sweep;
 use outset::{
     Dialect, ErrorKind, Files, Keys, Options, Order, Producer, Ranking, Reader, Selection, Sink,
     Source, Strategy, Syntax, select,
@@ -155,72 +156,66 @@ fn keys(syntax: Syntax) -> Keys {
 
 #[test]
 fn l12_each_dropped_line_is_told_with_the_one_that_is_kept() {
-    each_dropped_line(|turn| turn % 5 < 2);
-}
-
-#[test]
-#[ignore = "slow: every syntax by every strategy"]
-fn l12_each_dropped_line_is_told_whatever_is_read_and_how() {
-    each_dropped_line(|_| true);
-}
-
-/// Compares the places of those runs whose numbers, from 1, are wanted.
-fn each_dropped_line(is_wanted: fn(usize) -> bool) {
     let _shared = beside_others();
-    let sandbox = Sandbox::new();
-    let mut turn = 0;
-    for syntax in [
+    let syntaxes = [
         Syntax::Whole,
         Syntax::Csv(Dialect::new(b',')),
         Syntax::JsonLines,
-    ] {
+    ];
+    let given = syntaxes.map(|syntax| {
+        let sandbox = Sandbox::new();
         let files = shards(&sandbox, syntax);
+        (syntax, sandbox, files)
+    });
+    let ways = [
+        (None, false),
+        (None, true),
+        (Some(Strategy::Partition), false),
+        (Some(Strategy::Partition), true),
+        (Some(Strategy::Sieve), false),
+        (Some(Strategy::Sieve), true),
+    ];
+    for (turn, (&(syntax, ref sandbox, ref files), &(strategy, keeps_last))) in
+        (1..).zip(sweep::pairs(&given, &ways))
+    {
         let paths: Vec<PathBuf> = files.iter().map(|(path, _)| path.clone()).collect();
-        for strategy in [None, Some(Strategy::Partition), Some(Strategy::Sieve)] {
-            for keeps_last in [false, true] {
-                turn += 1;
-                if !is_wanted(turn) {
-                    continue;
-                }
-                let sides: Vec<Source> = match turn % 2 {
-                    0 => vec![Files::new("shards", paths.clone()).into()],
-                    _ => paths.iter().map(Source::from).collect(),
-                };
-                let options = Options {
-                    memory_bytes: Some(32 * MIB),
-                    strategy,
-                    always_spill: turn % 3 == 0,
-                    buckets: (turn % 4 == 0).then_some(5),
-                    threads: Some(1 + turn % 4),
-                    keys: (syntax != Syntax::Whole).then(|| keys(syntax)),
-                    ..sandbox.options()
-                };
-                let selection = match syntax {
-                    Syntax::Whole => Selection::union(),
-                    // Of keys alone, too.
-                    _ if turn % 5 == 0 => Selection::union(),
-                    _ => Selection::union().of_records(),
-                };
-                let selection = match turn % 3 {
-                    0 => selection.ordered(Order::Input),
-                    1 => selection.ordered(Order::Count),
-                    _ => selection,
-                };
-                let selection = if keeps_last {
-                    selection.keeping_last()
-                } else {
-                    selection
-                };
-                let found = places(&sides, selection.with_duplicate_places(), &options);
-                let (kept, pairs) = expected(&files, keeps_last);
-                let case = format!("{syntax:?} {strategy:?} {keeps_last} {turn}");
-                assert_eq!(found.0, kept, "{case}");
-                assert_eq!(found.1.len(), pairs.len(), "{case}");
-                let found: BTreeSet<[Place; 2]> = found.1.into_iter().collect();
-                let other = found.difference(&pairs).next();
-                assert!(found == pairs, "{case}: {other:?}");
-            }
-        }
+        let sides: Vec<Source> = match turn % 2 {
+            0 => vec![Files::new("shards", paths).into()],
+            _ => paths.iter().map(Source::from).collect(),
+        };
+        let options = Options {
+            memory_bytes: Some(32 * MIB),
+            strategy,
+            always_spill: turn % 3 == 0,
+            buckets: (turn % 4 == 0).then_some(5),
+            threads: Some(1 + turn % 4),
+            keys: (syntax != Syntax::Whole).then(|| keys(syntax)),
+            ..sandbox.options()
+        };
+        let selection = match syntax {
+            Syntax::Whole => Selection::union(),
+            // Of keys alone, too.
+            _ if turn % 5 == 0 => Selection::union(),
+            _ => Selection::union().of_records(),
+        };
+        let selection = match turn % 3 {
+            0 => selection.ordered(Order::Input),
+            1 => selection.ordered(Order::Count),
+            _ => selection,
+        };
+        let selection = if keeps_last {
+            selection.keeping_last()
+        } else {
+            selection
+        };
+        let found = places(&sides, selection.with_duplicate_places(), &options);
+        let (kept, pairs) = expected(files, keeps_last);
+        let case = format!("{syntax:?} {strategy:?} {keeps_last} {turn}");
+        assert_eq!(found.0, kept, "{case}");
+        assert_eq!(found.1.len(), pairs.len(), "{case}");
+        let found: BTreeSet<[Place; 2]> = found.1.into_iter().collect();
+        let other = found.difference(&pairs).next();
+        assert!(found == pairs, "{case}: {other:?}");
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use differential::sweep;
 use outset::stats::PhaseStats;
 use outset::{Error, ErrorKind, Interrupt, Observer, Options, Order, Selection, Strategy};
 
@@ -198,13 +199,16 @@ fn phases(selection: Selection, files: &[PathBuf], options: &Options) -> Vec<Str
     stats.phases.into_iter().map(|phase| phase.name).collect()
 }
 
-/// The readings of [`two_files`] in each way: what the phase is called, and the name of the file.
-fn readings() -> impl Iterator<Item = (Way, String, &'static str)> {
-    static READINGS: OnceLock<Vec<(Way, String, &'static str)>> = OnceLock::new();
-    READINGS.get_or_init(find_readings).iter().cloned()
+/// A reading of one of [`two_files`]: the way, what the phase is called, and the name of the file.
+type Reading = (Way, String, &'static str);
+
+/// The readings in each way.
+fn readings() -> &'static [Reading] {
+    static READINGS: OnceLock<Vec<Reading>> = OnceLock::new();
+    READINGS.get_or_init(find_readings)
 }
 
-fn find_readings() -> Vec<(Way, String, &'static str)> {
+fn find_readings() -> Vec<Reading> {
     let sandbox = Sandbox::new();
     let files = two_files(&sandbox);
     let mut readings = Vec::new();
@@ -266,63 +270,34 @@ fn let_time_pass() {
 
 #[test]
 fn b5_b6_b7_an_input_that_changes_before_or_while_it_is_read_fails_the_run() {
-    // Of every third reading one change at one moment: each change, and both moments.
-    changes_in_readings(|reading, change, moment| {
-        reading % 3 == 0 && (reading % 5, reading % 2) == (change, moment)
-    });
-}
-
-#[test]
-#[ignore = "slow: every change of every reading at two moments"]
-fn b5_b6_b7_every_change_of_an_input_before_or_while_it_is_read_fails_the_run() {
-    changes_in_readings(|_, _, _| true);
-}
-
-/// Makes those changes in those readings at those moments that are wanted by their indexes in the lists.
-fn changes_in_readings(is_wanted: fn(usize, usize, usize) -> bool) {
     let _shared = beside_others();
-    let readings = readings().enumerate();
-    for (number, ((selection, strategy), verb, name)) in readings {
-        for (change_number, (change, act)) in CHANGES.into_iter().enumerate() {
-            for (moment_number, moment) in MOMENTS.into_iter().enumerate() {
-                if !is_wanted(number, change_number, moment_number) {
-                    continue;
-                }
-                let sandbox = Sandbox::new();
-                let files = two_files(&sandbox);
-                let_time_pass();
-                let options = Options {
-                    strategy: Some(strategy),
-                    ..sandbox.options()
-                };
-                let victim = sandbox.path(name);
-                let phase = format!("{verb} {}", victim.display());
-                let (path, kind) = (victim.clone(), ErrorKind::Input);
-                let act = move || act(&path);
-                let error = fails_with(kind, selection, &files, &options, (&phase, moment), act);
-                let said = error.to_string();
-                let is_named = said.starts_with(&victim.display().to_string());
-                assert!(is_named, "{change}: {error}");
-            }
-        }
+    // As many as there are changes at a moment.
+    let readings: Vec<_> = sweep::some(readings(), 10).cloned().collect();
+    for (&((selection, strategy), ref verb, name), &(change, act), &moment) in
+        sweep::triples(&readings, &CHANGES, &MOMENTS)
+    {
+        let sandbox = Sandbox::new();
+        let files = two_files(&sandbox);
+        let_time_pass();
+        let options = Options {
+            strategy: Some(strategy),
+            ..sandbox.options()
+        };
+        let victim = sandbox.path(name);
+        let phase = format!("{verb} {}", victim.display());
+        let (path, kind) = (victim.clone(), ErrorKind::Input);
+        let act = move || act(&path);
+        let error = fails_with(kind, selection, &files, &options, (&phase, moment), act);
+        let said = error.to_string();
+        let is_named = said.starts_with(&victim.display().to_string());
+        assert!(is_named, "{change}: {error}");
     }
 }
 
 #[test]
 fn b6_b7_an_input_replaced_by_another_file_fails_the_next_pass_over_it() {
-    replaced_inputs(4);
-}
-
-#[test]
-#[ignore = "slow: every pass"]
-fn b6_b7_an_input_replaced_by_another_file_fails_any_pass_over_it() {
-    replaced_inputs(1);
-}
-
-/// Replaces a file before every so many passes.
-fn replaced_inputs(step: usize) {
     let _shared = beside_others();
-    for ((selection, strategy), verb, name) in readings().step_by(step) {
+    for &((selection, strategy), ref verb, name) in sweep::some(readings(), 8) {
         let sandbox = Sandbox::new();
         let files = two_files(&sandbox);
         let options = Options {
@@ -341,19 +316,8 @@ fn replaced_inputs(step: usize) {
 
 #[test]
 fn b7_an_input_removed_before_a_pass_over_it_fails_the_run() {
-    removed_inputs(4);
-}
-
-#[test]
-#[ignore = "slow: every pass"]
-fn b7_an_input_removed_before_any_pass_over_it_fails_the_run() {
-    removed_inputs(1);
-}
-
-/// Removes a file before every so many passes from the second on.
-fn removed_inputs(step: usize) {
     let _shared = beside_others();
-    for ((selection, strategy), verb, name) in readings().skip(1).step_by(step) {
+    for &((selection, strategy), ref verb, name) in sweep::some(&readings()[1..], 8) {
         let sandbox = Sandbox::new();
         let files = two_files(&sandbox);
         let options = Options {
@@ -370,47 +334,30 @@ fn removed_inputs(step: usize) {
 
 #[test]
 fn a_run_that_is_interrupted_in_any_phase_says_so() {
-    // In half of the phases.
-    interrupted_runs(|turn| turn % 2 == 0);
-}
-
-#[test]
-#[ignore = "slow: every phase"]
-fn any_run_that_is_interrupted_in_any_phase_says_so() {
-    interrupted_runs(|_| true);
-}
-
-/// Interrupts the runs in those phases that are wanted by their numbers.
-fn interrupted_runs(is_wanted: fn(usize) -> bool) {
     let _shared = beside_others();
-    let (mut moments, mut turn) = (MOMENTS.into_iter().cycle(), 0);
-    for (selection, strategy) in WAYS {
-        // Several buckets, so that the middle of the join is not its end.
-        let sandbox = Sandbox::new();
-        let files = two_files(&sandbox);
-        let options = Options {
-            strategy: Some(strategy),
-            buckets: (strategy != Strategy::Memory).then_some(7),
-            always_spill: true,
-            ..sandbox.options()
-        };
-        for phase in phases(selection, &files, &options) {
-            turn += 1;
-            if !is_wanted(turn) {
-                continue;
-            }
-            let options = Options {
-                interrupt: Interrupt::new(),
-                ..options.clone()
-            };
-            let interrupt = options.interrupt.clone();
-            let (kind, at) = (
-                ErrorKind::Interrupted,
-                (&phase[..], moments.next().unwrap()),
-            );
-            let act = move || interrupt.stop();
-            fails_with(kind, selection, &files, &options, at, act);
-        }
+    let sandbox = Sandbox::new();
+    let files = two_files(&sandbox);
+    // Several buckets, so that the middle of the join is not its end.
+    let of = |strategy| Options {
+        strategy: Some(strategy),
+        buckets: (strategy != Strategy::Memory).then_some(7),
+        always_spill: true,
+        interrupt: Interrupt::new(),
+        ..sandbox.options()
+    };
+    let phases_of = |way: Way| {
+        let phases = phases(way.0, &files, &of(way.1)).into_iter();
+        phases.map(move |phase| (way, phase))
+    };
+    let all = WAYS.into_iter().flat_map(phases_of);
+    let all: Vec<_> = all.zip(MOMENTS.into_iter().cycle()).collect();
+    // Of three phases in a row two: some of every way, and both moments.
+    for (((selection, strategy), phase), moment) in sweep::some(&all, all.len() * 2 / 3) {
+        let options = of(*strategy);
+        let interrupt = options.interrupt.clone();
+        let (kind, at) = (ErrorKind::Interrupted, (&phase[..], *moment));
+        let act = move || interrupt.stop();
+        fails_with(kind, *selection, &files, &options, at, act);
     }
 }
 
@@ -451,47 +398,33 @@ fn a_pipe_that_is_being_spooled_can_be_interrupted() {
 
 #[test]
 fn e4_a_cap_on_temporary_disk_that_is_too_low_fails_the_run() {
-    // Each way under two of the caps.
-    caps(|turn, cap| turn % 2 == cap % 2);
-}
-
-#[test]
-#[ignore = "slow: every cap on every way"]
-fn e4_any_cap_on_temporary_disk_that_is_too_low_fails_the_run() {
-    caps(|_, _| true);
-}
-
-/// Runs each way that spills under those caps that are wanted.
-fn caps(is_wanted: fn(usize, usize) -> bool) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let files = two_files(&sandbox);
-    for (turn, (selection, strategy)) in spilling_ways().enumerate() {
-        let caps = [0, 4096, 100_000, MIB / 2].into_iter().enumerate();
-        for (_, cap) in caps.filter(|&(number, _)| is_wanted(turn, number)) {
-            let options = Options {
-                strategy: Some(strategy),
-                always_spill: true,
-                max_temp_bytes: Some(cap),
-                ..sandbox.options()
-            };
-            let result = select_into(selection, &files, &options, &mut |_: &[u8]| Ok(()));
-            let error = result.unwrap_err();
-            let what = format!("{selection:?} by {strategy}, {cap}: {error}");
-            assert_eq!(error.kind(), ErrorKind::Temp, "{what}");
-            let Error::TempLimit {
-                limit_bytes,
-                needed_bytes,
-                ..
-            } = error
-            else {
-                panic!("{what}");
-            };
-            assert!(
-                limit_bytes == cap && needed_bytes > cap,
-                "{what}: {needed_bytes}"
-            );
-        }
+    let ways: Vec<Way> = spilling_ways().collect();
+    for (&(selection, strategy), &cap) in sweep::pairs(&ways, &[0, 4096, 100_000, MIB / 2]) {
+        let options = Options {
+            strategy: Some(strategy),
+            always_spill: true,
+            max_temp_bytes: Some(cap),
+            ..sandbox.options()
+        };
+        let result = select_into(selection, &files, &options, &mut |_: &[u8]| Ok(()));
+        let error = result.unwrap_err();
+        let what = format!("{selection:?} by {strategy}, {cap}: {error}");
+        assert_eq!(error.kind(), ErrorKind::Temp, "{what}");
+        let Error::TempLimit {
+            limit_bytes,
+            needed_bytes,
+            ..
+        } = error
+        else {
+            panic!("{what}");
+        };
+        assert!(
+            limit_bytes == cap && needed_bytes > cap,
+            "{what}: {needed_bytes}"
+        );
     }
 }
 
@@ -674,34 +607,21 @@ const OFFSETS: [usize; 13] = [0, 8, 16, 20, 24, 28, 32, 40, 48, 56, 64, 70, 170]
 
 #[test]
 fn e8_a_bit_that_flips_in_a_spill_file_is_noticed() {
-    // One offset each, and all offsets by turns.
     let _shared = beside_others();
-    for (way, offset) in spilling_ways().zip(OFFSETS.into_iter().cycle()) {
-        flips(std::iter::once(way), offset);
+    // With numbers of buckets.
+    let ways: Vec<_> = spilling_ways().zip([1, 3, 7].into_iter().cycle()).collect();
+    for (&(way, buckets), &offset) in sweep::pairs(&ways, &OFFSETS) {
+        damaged(
+            ErrorKind::Damaged,
+            std::iter::once(way),
+            (20_000, &[buckets]),
+            move |files| {
+                for file in files {
+                    flip(file, offset);
+                }
+            },
+        );
     }
-}
-
-#[test]
-#[ignore = "slow: bits of every field"]
-fn e8_a_bit_that_flips_in_any_field_of_a_spill_file_is_noticed() {
-    let _shared = beside_others();
-    for offset in OFFSETS {
-        flips(spilling_ways(), offset);
-    }
-}
-
-/// Flips a bit of every file.
-fn flips(ways: impl Iterator<Item = Way>, offset: usize) {
-    damaged(
-        ErrorKind::Damaged,
-        ways,
-        (20_000, &[1, 3, 7]),
-        move |files| {
-            for file in files {
-                flip(file, offset);
-            }
-        },
-    );
 }
 
 #[test]
@@ -757,20 +677,11 @@ fn e8_a_spill_file_in_the_place_of_another_is_noticed() {
 
 #[test]
 fn e8_blocks_that_were_swapped_within_a_file_are_noticed() {
-    swapped_blocks(spilling_ways().step_by(2));
-}
-
-#[test]
-#[ignore = "slow: every way"]
-fn e8_blocks_that_were_swapped_within_a_file_are_noticed_in_any_way() {
-    swapped_blocks(spilling_ways());
-}
-
-/// Swaps the blocks of the largest file of a run in each of these ways.
-fn swapped_blocks(ways: impl Iterator<Item = Way>) {
     let _shared = beside_others();
     // Enough lines for a sieve, too, to leave more than one block.
     let sizes = (40_000, &[1][..]);
+    let all: Vec<Way> = spilling_ways().collect();
+    let ways = sweep::some(&all, 5).copied();
     damaged(ErrorKind::Damaged, ways, sizes, |files| {
         let length = |file: &PathBuf| fs::metadata(file).unwrap().len();
         let largest = files.iter().max_by_key(|file| length(file)).unwrap();

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::sink;
 use std::path::{Path, PathBuf};
 
+use differential::sweep;
 use outset::filter::{Filter, Kind, Rules, Shape, StoredFilter};
 use outset::hash::{HashKey, LineHasher};
 use outset::memory::budget::MemoryBudget;
@@ -310,18 +311,6 @@ fn first_occurrences(numbers: &[u32]) -> Vec<u32> {
 
 #[test]
 fn each_line_is_new_once_whatever_the_threads() {
-    // One or several by turns.
-    lines_are_new(|kind, threads| (kind % 2 == 0) == (threads > 1));
-}
-
-#[test]
-#[ignore = "slow: every kind with one thread and with several"]
-fn each_line_is_new_once_for_every_kind_whatever_the_threads() {
-    lines_are_new(|_, _| true);
-}
-
-/// Inserts lines that come again into a filter of each kind, with those numbers of threads that are wanted.
-fn lines_are_new(is_wanted: fn(usize, usize) -> bool) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let numbers = with_repeats();
@@ -330,44 +319,39 @@ fn lines_are_new(is_wanted: fn(usize, usize) -> bool) {
         .flat_map(|&number| numbered(number..number + 1, 12));
     let file = sandbox.file("lines", lines.collect::<Vec<u8>>());
     let firsts = first_occurrences(&numbers);
-    for (number, kind) in Kind::ALL.into_iter().enumerate() {
+    for (&kind, &threads) in sweep::pairs(&Kind::ALL, &[1, 4]) {
         let request = request(kind, 60_000, FilterSize::Fpr(1e-7));
-        for threads in [1, 4]
-            .into_iter()
-            .filter(|&threads| is_wanted(number, threads))
-        {
-            let filter = stored(&sandbox, "f", &[], &request);
-            let options = Options {
-                threads: Some(threads),
-                ..from_here(&sandbox.options())
-            };
-            let (mut out, sources) = (Vec::new(), [Source::from(&file)]);
-            let changed = insert_new(&filter, &sources, &options, &mut out, "memory").unwrap();
-            let text = String::from_utf8(out).unwrap();
-            let new: Vec<u32> = text
-                .lines()
-                .map(|line| line[..7].parse().unwrap())
-                .collect();
-            let context = format!("{kind}, {threads} threads");
-            assert_eq!(
-                changed.noted,
-                new.len() as u64,
-                "{context}: count of new lines"
-            );
-            if threads == 1 {
-                assert!(new == firsts, "{context}: not the first occurrences");
-                continue;
-            }
-            assert_eq!(new.len(), firsts.len(), "{context}: a line twice, or none");
-            assert!(
-                new.iter().collect::<BTreeSet<_>>() == firsts.iter().collect(),
-                "{context}"
-            );
-            // They come in the order of the lines, whichever of several was taken.
-            let mut rest = numbers.iter();
-            let is_next = |number: &u32| rest.any(|other| other == number);
-            assert!(new.iter().all(is_next), "{context}: not in order");
-        }
+        let filter = stored(&sandbox, "f", &[], &request);
+        let options = Options {
+            threads: Some(threads),
+            ..from_here(&sandbox.options())
+        };
+        let (mut out, sources) = (Vec::new(), [Source::from(&file)]);
+        let changed = insert_new(&filter, &sources, &options, &mut out, "memory").unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let new: Vec<u32> = text
+            .lines()
+            .map(|line| line[..7].parse().unwrap())
+            .collect();
+        let context = format!("{kind}, {threads} threads");
+        assert_eq!(
+            changed.noted,
+            new.len() as u64,
+            "{context}: count of new lines"
+        );
+        assert!(
+            threads > 1 || new == firsts,
+            "{context}: not the first occurrences"
+        );
+        assert_eq!(new.len(), firsts.len(), "{context}: a line twice, or none");
+        assert!(
+            new.iter().collect::<BTreeSet<_>>() == firsts.iter().collect(),
+            "{context}"
+        );
+        // They come in the order of the lines, whichever of several was taken.
+        let mut rest = numbers.iter();
+        let is_next = |number: &u32| rest.any(|other| other == number);
+        assert!(new.iter().all(is_next), "{context}: not in order");
     }
 }
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use data_gen::Compression;
+use differential::sweep;
 use outset::{
     BadRecords, Dialect, Files, KeyType, Keys, Label, Options, Order, Ranking, Reader, Selection,
     Source, Stats, Strategy, Syntax, select,
@@ -107,32 +108,8 @@ fn files(sandbox: &Sandbox) -> Vec<PathBuf> {
     sandbox.files(&texts)
 }
 
-fn selections() -> [Selection; 5] {
-    [
-        Selection::union(),
-        Selection::difference(),
-        Selection::symmetric_difference(),
-        Selection::at_least(2),
-        Selection::at_most(2),
-    ]
-}
-
 #[test]
 fn l10_an_answer_that_is_read_once_more_is_what_a_sort_gives() {
-    // Each operation by one or two of the strategies, each over one of the seven groups of files.
-    read_once_more(|sides, selection, strategy| {
-        (selection + strategy) % 2 == 0 && (sides + selection + 3 * strategy) % 7 == 0
-    });
-}
-
-#[test]
-#[ignore = "slow: every operation by every strategy over every group of files"]
-fn l10_every_answer_that_is_read_once_more_is_what_a_sort_gives() {
-    read_once_more(|_, _, _| true);
-}
-
-/// Compares the answers of those runs that are wanted by the numbers of their sides, selection and strategy.
-fn read_once_more(is_wanted: fn(usize, usize, usize) -> bool) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let paths = files(&sandbox);
@@ -150,39 +127,41 @@ fn read_once_more(is_wanted: fn(usize, usize, usize) -> bool) {
         vec![one(5), one(6), one(6)],
         vec![many(&[7, 4, 3, 2, 5]), one(6)],
     ];
-    let (mut read_again, mut runs) = (0, 0);
-    for (number, sides) in sides.iter().enumerate() {
-        for (selected, selection) in selections().into_iter().enumerate() {
-            let strategies = [Strategy::Memory, Strategy::Partition, Strategy::Sieve];
-            for (way, strategy) in strategies.into_iter().enumerate() {
-                if !is_wanted(number, selected, way) {
-                    continue;
-                }
-                runs += 1;
-                let options = Options {
-                    strategy: Some(strategy),
-                    threads: Some([1, 2, 3][selected % 3]),
-                    always_spill: true,
-                    ..roomy(&sandbox)
-                };
-                let selection = selection.ordered(Order::Input);
-                let (found, stats) = lines(sides, selection, &options);
-                let what = format!("{number}: {selection:?} by {strategy}");
-                // A line with a label is sorted.
-                let labelled = selection.labelled(Label::SideCount);
-                let (expected, sorted) = lines(sides, labelled, &options);
-                assert!(found == expected, "{what}");
-                assert!(
-                    !expected.is_empty() && has_phase(&sorted, "order"),
-                    "{what}"
-                );
-                let is_read = has_phase(&stats, "write ");
-                assert_ne!(is_read, has_phase(&stats, "order"), "{what}");
-                read_again += usize::from(is_read);
-            }
-        }
+    let sides: Vec<_> = sides.into_iter().enumerate().collect();
+    // With numbers of threads.
+    let selections = [
+        (Selection::union(), 1),
+        (Selection::difference(), 2),
+        (Selection::symmetric_difference(), 3),
+        (Selection::at_least(2), 1),
+        (Selection::at_most(2), 2),
+    ];
+    let strategies = [Strategy::Memory, Strategy::Partition, Strategy::Sieve];
+    let cases = sweep::triples(&sides, &selections, &strategies);
+    let (mut read_again, runs) = (0, cases.len());
+    for ((number, sides), &(selection, threads), &strategy) in cases {
+        let options = Options {
+            strategy: Some(strategy),
+            threads: Some(threads),
+            always_spill: true,
+            ..roomy(&sandbox)
+        };
+        let selection = selection.ordered(Order::Input);
+        let (found, stats) = lines(sides, selection, &options);
+        let what = format!("{number}: {selection:?} by {strategy}");
+        // A line with a label is sorted.
+        let labelled = selection.labelled(Label::SideCount);
+        let (expected, sorted) = lines(sides, labelled, &options);
+        assert!(found == expected, "{what}");
+        assert!(
+            !expected.is_empty() && has_phase(&sorted, "order"),
+            "{what}"
+        );
+        let is_read = has_phase(&stats, "write ");
+        assert_ne!(is_read, has_phase(&stats, "order"), "{what}");
+        read_again += usize::from(is_read);
     }
-    assert!(read_again * 6 > runs * 5, "{read_again} of {runs}");
+    assert!(read_again * 3 > runs * 2, "{read_again} of {runs}");
 }
 
 #[test]
@@ -281,70 +260,57 @@ fn records(syntax: Syntax, numbers: std::ops::Range<u32>) -> Vec<u8> {
 
 #[test]
 fn l10_of_records_that_are_written_again_only_keys_are_spilled() {
-    // A third of the operations of each syntax.
-    records_are_written_again(|turn| turn % 3 == 0);
-}
-
-#[test]
-#[ignore = "slow: every operation on every syntax"]
-fn l10_of_records_that_any_operation_writes_again_only_keys_are_spilled() {
-    records_are_written_again(|_| true);
-}
-
-/// Runs those operations that are wanted by their number, seven for each syntax.
-fn records_are_written_again(is_wanted: fn(usize) -> bool) {
     let _shared = beside_others();
-    let sandbox = Sandbox::new();
-    let mut turn = 0..;
-    for syntax in [Syntax::JsonLines, Syntax::Csv(Dialect::new(b','))] {
+    let given = [Syntax::JsonLines, Syntax::Csv(Dialect::new(b','))].map(|syntax| {
+        let sandbox = Sandbox::new();
         let texts = [records(syntax, 0..1500), records(syntax, 1000..9000)];
         let packed = Compression::Pzstd.compress(&texts[1]).unwrap();
         let paths = sandbox.files(&[texts[0].clone(), packed]);
-        let side = |index: usize| Source::from(&paths[index]);
-        let both = Source::from(Files::new("both", paths.clone()));
-        let unions = Selection::union();
-        for (sides, selection) in [
-            (vec![both.clone()], unions),
-            (vec![both.clone()], unions.keeping_last()),
-            (vec![both], unions.keeping_ranked()),
-            (vec![side(1), side(0)], unions.keeping_last()),
-            (vec![side(1), side(0)], Selection::difference()),
-            (vec![side(0), side(1)], Selection::intersection()),
-            (
-                vec![side(1), side(0)],
-                Selection::difference().with_repeats(),
-            ),
-        ] {
-            let turn: usize = turn.next().unwrap();
-            if !is_wanted(turn) {
-                continue;
-            }
-            let strategies = [Strategy::Partition, Strategy::Sieve];
-            let is_ranked = selection == selection.keeping_ranked();
-            let options = Options {
-                keys: Some(Keys {
-                    syntax,
-                    fields: vec!["key".parse().unwrap()],
-                    has_header: syntax != Syntax::JsonLines,
-                    ranking: is_ranked.then(|| Ranking::Greatest("id".parse().unwrap())),
-                    ..Keys::default()
-                }),
-                strategy: Some(strategies[turn % 2]),
-                threads: Some(1 + turn % 2 * 2),
-                always_spill: true,
-                ..roomy(&sandbox)
-            };
-            let selection = selection.of_records().ordered(Order::Input);
-            let what = format!("{syntax:?}: {selection:?} by {:?}", options.strategy);
-            let (stats, sorted) = read_again_and_sorted(&sides, selection, &options, &what);
-            let spilled = |stats: &Stats| stats.temp.peak_bytes;
-            // Of each key one record is written, and nothing else of it chooses that.
-            let is_of_keys = !is_ranked && selection != selection.with_repeats();
-            assert!(
-                !is_of_keys || spilled(&stats) * 4 < spilled(&sorted),
-                "{what}"
-            );
-        }
+        (syntax, sandbox, paths)
+    });
+    let unions = Selection::union();
+    // With the order of the files; without one they are one side.
+    let operations = [
+        (None, unions),
+        (None, unions.keeping_last()),
+        (None, unions.keeping_ranked()),
+        (Some([1, 0]), unions.keeping_last()),
+        (Some([1, 0]), Selection::difference()),
+        (Some([0, 1]), Selection::intersection()),
+        (Some([1, 0]), Selection::difference().with_repeats()),
+    ];
+    for (turn, (&(syntax, ref sandbox, ref paths), &(order, selection))) in
+        (0..).zip(sweep::pairs(&given, &operations))
+    {
+        let sides = match order {
+            None => vec![Source::from(Files::new("both", paths.clone()))],
+            Some(order) => order.map(|index: usize| Source::from(&paths[index])).into(),
+        };
+        let strategies = [Strategy::Partition, Strategy::Sieve];
+        let is_ranked = selection == selection.keeping_ranked();
+        let options = Options {
+            keys: Some(Keys {
+                syntax,
+                fields: vec!["key".parse().unwrap()],
+                has_header: syntax != Syntax::JsonLines,
+                ranking: is_ranked.then(|| Ranking::Greatest("id".parse().unwrap())),
+                ..Keys::default()
+            }),
+            strategy: Some(strategies[turn % 2]),
+            threads: Some(1 + turn % 2 * 2),
+            always_spill: true,
+            ..roomy(sandbox)
+        };
+        let selection = selection.of_records().ordered(Order::Input);
+        let what = format!("{syntax:?}: {selection:?} by {:?}", options.strategy);
+        let (stats, sorted) = read_again_and_sorted(&sides, selection, &options, &what);
+        let spilled = |stats: &Stats| stats.temp.peak_bytes;
+        // Of each key one record is written, and nothing else of it chooses that.
+        let is_of_keys = !is_ranked && selection != selection.with_repeats();
+        assert!(
+            !is_of_keys || spilled(&stats) * 4 < spilled(&sorted),
+            "{what}"
+        );
     }
 }
 

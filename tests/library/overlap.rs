@@ -1,6 +1,7 @@
 //! The share of common lines, from none to all, and inputs of very different sizes: the plan assumes a tenth and
 //! equals, and is revised by what is found.
 
+use differential::sweep;
 use outset::{LineFormat, Options, Strategy};
 
 use crate::oracle::{Lines, common};
@@ -20,18 +21,8 @@ fn pair(common: f64) -> [Vec<u8>; 2] {
 
 #[test]
 fn h11_survivors_of_an_overlap_find_room_in_their_buckets() {
-    survivors(&[0.3]);
-}
-
-#[test]
-#[ignore = "slow: a dozen runs over 50 MB"]
-fn h11_survivors_of_any_overlap_find_room_in_their_buckets() {
-    survivors(&[0.0, 0.1, 0.3, 0.5, 0.8, 1.0]);
-}
-
-fn survivors(shares: &[f64]) {
     let _shared = beside_others();
-    for &share in shares {
+    for &share in sweep::some(&[0.3, 0.0, 0.1, 0.5, 0.8, 1.0], 1) {
         let sandbox = Sandbox::new();
         let contents = pair(share);
         let expected = common(&contents, LineFormat::default());

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use differential::sweep;
 use outset::{Error, Label, Options, Overlaps, Pairs, Selection, Source, overlaps, pairs};
 
 use crate::combinations::many_texts;
@@ -47,22 +48,11 @@ fn table(found: &Pairs) -> Vec<u64> {
 
 #[test]
 fn l20_pairs_of_up_to_64_sides_have_the_oracles_numbers_by_every_strategy() {
-    // In memory and spilled by turns.
-    pairs_of_sides(|turn, spills| (turn % 2 == 1) == spills);
-}
-
-#[test]
-#[ignore = "slow: 40 runs"]
-fn l20_pairs_of_up_to_64_sides_have_the_oracles_numbers_in_memory_and_spilled() {
-    pairs_of_sides(|_, _| true);
-}
-
-/// Compares the pairs of several numbers of sides by every strategy, in memory and spilled where each is wanted.
-fn pairs_of_sides(is_wanted: fn(usize, bool) -> bool) {
     let _shared = beside_others();
-    for (number, (sides, buckets)) in [(1, 1), (2, 1000), (17, 1000), (40, 7), (64, 1)]
-        .into_iter()
-        .enumerate()
+    let sides = [(1, 1), (2, 1000), (17, 1000), (40, 7), (64, 1)];
+    let ways: Vec<_> = EXACT.into_iter().zip([1, 2, 5, 3]).collect();
+    for (&(sides, buckets), &(strategy, threads), &always_spill) in
+        sweep::triples(&sides, &ways, &[false, true])
     {
         let sandbox = Sandbox::new();
         let mut texts = many_texts(sides);
@@ -74,46 +64,29 @@ fn pairs_of_sides(is_wanted: fn(usize, bool) -> bool) {
         if sides > 16 {
             (texts[3], files[3]) = (texts[9].clone(), files[9].clone());
         }
-        let expected = expected(&texts);
-        for (way, (strategy, threads)) in EXACT.into_iter().zip([1, 2, 5, 3]).enumerate() {
-            let spills = [false, true].into_iter();
-            for always_spill in spills.filter(|&spills| is_wanted(number + way, spills)) {
-                // Each bucket on disk is a file per side.
-                let buckets = if always_spill {
-                    buckets.min(20)
-                } else {
-                    buckets
-                };
-                let options = Options {
-                    strategy,
-                    always_spill,
-                    buckets: Some(buckets),
-                    threads: Some(threads),
-                    memory_bytes: Some(128 * MIB),
-                    ..sandbox.options()
-                };
-                let found = count(&files, &options).unwrap();
-                let about = format!("{sides} sides by {strategy:?}, spilled: {always_spill}");
-                assert!(table(&found) == expected, "{about}");
-                assert_eq!(found.labels.len(), texts.len());
-            }
-        }
+        // Each bucket on disk is a file per side.
+        let buckets = if always_spill {
+            buckets.min(20)
+        } else {
+            buckets
+        };
+        let options = Options {
+            strategy,
+            always_spill,
+            buckets: Some(buckets),
+            threads: Some(threads),
+            memory_bytes: Some(128 * MIB),
+            ..sandbox.options()
+        };
+        let found = count(&files, &options).unwrap();
+        let about = format!("{sides} sides by {strategy:?}, spilled: {always_spill}");
+        assert!(table(&found) == expected(&texts), "{about}");
+        assert_eq!(found.labels.len(), texts.len());
     }
 }
 
 #[test]
 fn l20_pairs_of_sides_that_spill_under_the_smallest_memory_have_the_oracles_numbers() {
-    pairs_that_spill(&[outset::Strategy::Sieve]);
-}
-
-#[test]
-#[ignore = "slow: two strategies"]
-fn l20_pairs_of_sides_that_spill_have_the_oracles_numbers_by_every_strategy() {
-    pairs_that_spill(&[outset::Strategy::Partition, outset::Strategy::Sieve]);
-}
-
-/// Compares the pairs of sides that these strategies spill.
-fn pairs_that_spill(strategies: &[outset::Strategy]) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let texts: Vec<Vec<u8>> = (0..20)
@@ -121,7 +94,8 @@ fn pairs_that_spill(strategies: &[outset::Strategy]) {
         .collect();
     let files = sandbox.files(&texts);
     let expected = expected(&texts);
-    for &strategy in strategies {
+    let strategies = [outset::Strategy::Sieve, outset::Strategy::Partition];
+    for &strategy in sweep::some(&strategies, 1) {
         let options = Options {
             strategy: Some(strategy),
             ..sandbox.options()

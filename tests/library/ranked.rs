@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use differential::sweep;
 use outset::{
     BadRecords, Dialect, ErrorKind, Field, Keys, Order, Ranking, Selection, Sink, Source, Strategy,
     Syntax, select,
@@ -126,18 +127,6 @@ fn text(side: &[Record]) -> Vec<u8> {
 
 #[test]
 fn a21_the_record_with_the_smallest_or_the_largest_number_is_kept() {
-    // Each syntax by each strategy, for one of both numbers.
-    records_are_kept(|turn| turn % 4 < 2);
-}
-
-#[test]
-#[ignore = "slow: every syntax by every strategy for both numbers"]
-fn a21_the_record_with_the_smallest_or_the_largest_number_is_kept_by_every_strategy() {
-    records_are_kept(|_| true);
-}
-
-/// Runs those turns that are wanted, from 1, six for each syntax.
-fn records_are_kept(is_wanted: fn(usize) -> bool) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let syntaxes = [
@@ -145,88 +134,87 @@ fn records_are_kept(is_wanted: fn(usize) -> bool) {
         Syntax::JsonLines,
         Syntax::Delimited(b'\t'),
     ];
-    let mut turn = 0;
-    for syntax in syntaxes {
+    let ways = [
+        (None, false),
+        (None, true),
+        (Some(Strategy::Partition), false),
+        (Some(Strategy::Partition), true),
+        (Some(Strategy::Sieve), false),
+        (Some(Strategy::Sieve), true),
+    ];
+    for (turn, (&syntax, &(strategy, greatest))) in (1..).zip(sweep::pairs(&syntaxes, &ways)) {
         let sides = [(0, 3000, 900), (1, 1500, 1800)]
             .map(|(side, count, keys)| records(syntax, side, count, keys));
         let paths = sandbox.files(&sides.each_ref().map(|side| text(side)));
         let sources = [Source::from(&paths[0]), Source::from(&paths[1])];
         let has = |side: usize, key: u64| sides[side].iter().any(|record| record.0 == key);
-        for strategy in [None, Some(Strategy::Partition), Some(Strategy::Sieve)] {
-            for greatest in [false, true] {
-                turn += 1;
-                if !is_wanted(turn) {
-                    continue;
-                }
-                let options = outset::Options {
-                    strategy,
-                    always_spill: turn % 2 == 0,
-                    threads: Some(1 + turn % 3),
-                    buckets: (turn % 4 == 0).then_some(7),
-                    keys: Some(keys(syntax, greatest)),
-                    ..sandbox.options()
-                };
-                let of = |selection: Selection| {
-                    let selection = selection.of_records().keeping_ranked();
-                    let selection = if turn % 5 < 2 {
-                        selection.ordered(Order::Input)
-                    } else {
-                        selection
-                    };
-                    let mut both = Both::default();
-                    select(&sources, selection, &from_here(&options), &mut both).unwrap();
-                    if turn % 5 >= 2 {
-                        both.kept.sort();
-                    }
-                    both.dropped.sort();
-                    both
-                };
-                let in_order = |kept: &BTreeMap<u64, &str>| {
-                    let all = sides.iter().flatten().map(|(.., written)| written.as_str());
-                    let chosen: BTreeSet<&str> = kept.values().copied().collect();
-                    let mut lines: Vec<String> = all
-                        .filter(|line| chosen.contains(line))
-                        .map(str::to_owned)
-                        .collect();
-                    if turn % 5 >= 2 {
-                        lines.sort();
-                    }
-                    lines
-                };
-                let case = format!("{syntax:?} {strategy:?} {greatest} {turn}");
-                let all = kept(sides.iter().flatten(), greatest);
-                let found = of(Selection::union().with_duplicates());
-                assert!(found.kept == in_order(&all), "{case}");
-                let mut dropped: Vec<String> = sides
-                    .iter()
-                    .flatten()
-                    .map(|(.., line)| line.clone())
-                    .collect();
-                let chosen: BTreeSet<&str> = all.values().copied().collect();
-                dropped.retain(|line| !chosen.contains(line.as_str()));
-                dropped.sort();
-                assert!(found.dropped == dropped, "{case}");
-                let first = kept(sides[0].iter(), greatest);
-                for (selection, is_in_second) in [
-                    (Selection::intersection(), true),
-                    (Selection::difference(), false),
-                ] {
-                    let mut expected = first.clone();
-                    expected.retain(|&key, _| has(1, key) == is_in_second);
-                    assert!(expected.len() > 100);
-                    let (found, expected) = (of(selection).kept, in_order(&expected));
-                    let other = found
-                        .iter()
-                        .zip(&expected)
-                        .find(|(one, other)| one != other);
-                    assert!(
-                        found == expected,
-                        "{case} {is_in_second}: {other:?} of {} and {}",
-                        found.len(),
-                        expected.len()
-                    );
-                }
+        let options = outset::Options {
+            strategy,
+            always_spill: turn % 2 == 0,
+            threads: Some(1 + turn % 3),
+            buckets: (turn % 4 == 0).then_some(7),
+            keys: Some(keys(syntax, greatest)),
+            ..sandbox.options()
+        };
+        let of = |selection: Selection| {
+            let selection = selection.of_records().keeping_ranked();
+            let selection = if turn % 5 < 2 {
+                selection.ordered(Order::Input)
+            } else {
+                selection
+            };
+            let mut both = Both::default();
+            select(&sources, selection, &from_here(&options), &mut both).unwrap();
+            if turn % 5 >= 2 {
+                both.kept.sort();
             }
+            both.dropped.sort();
+            both
+        };
+        let in_order = |kept: &BTreeMap<u64, &str>| {
+            let all = sides.iter().flatten().map(|(.., written)| written.as_str());
+            let chosen: BTreeSet<&str> = kept.values().copied().collect();
+            let mut lines: Vec<String> = all
+                .filter(|line| chosen.contains(line))
+                .map(str::to_owned)
+                .collect();
+            if turn % 5 >= 2 {
+                lines.sort();
+            }
+            lines
+        };
+        let case = format!("{syntax:?} {strategy:?} {greatest} {turn}");
+        let all = kept(sides.iter().flatten(), greatest);
+        let found = of(Selection::union().with_duplicates());
+        assert!(found.kept == in_order(&all), "{case}");
+        let mut dropped: Vec<String> = sides
+            .iter()
+            .flatten()
+            .map(|(.., line)| line.clone())
+            .collect();
+        let chosen: BTreeSet<&str> = all.values().copied().collect();
+        dropped.retain(|line| !chosen.contains(line.as_str()));
+        dropped.sort();
+        assert!(found.dropped == dropped, "{case}");
+        let first = kept(sides[0].iter(), greatest);
+        for (selection, is_in_second) in [
+            (Selection::intersection(), true),
+            (Selection::difference(), false),
+        ] {
+            let mut expected = first.clone();
+            expected.retain(|&key, _| has(1, key) == is_in_second);
+            assert!(expected.len() > 100);
+            let (found, expected) = (of(selection).kept, in_order(&expected));
+            let other = found
+                .iter()
+                .zip(&expected)
+                .find(|(one, other)| one != other);
+            assert!(
+                found == expected,
+                "{case} {is_in_second}: {other:?} of {} and {}",
+                found.len(),
+                expected.len()
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Files in which most lines come again and again: what is known is not spilled again, and the answer is the same.
 
+use differential::sweep;
 use outset::{Label, Options, Order, Selection, Strategy};
 
 use crate::oracle::selected;
@@ -41,32 +42,22 @@ fn little(sandbox: &Sandbox, threads: usize) -> Options {
 
 #[test]
 fn a18_lines_that_come_again_are_spilled_once_and_found_in_any_selection() {
-    // The union and the intersection.
-    spilled_once(2);
-}
-
-#[test]
-#[ignore = "slow: four operations"]
-fn a18_lines_that_come_again_are_spilled_once_and_found_in_every_selection() {
-    spilled_once(1);
-}
-
-/// Asks every so many of four questions.
-fn spilled_once(step: usize) {
     let _shared = beside_others();
     let (sandbox, contents) = (Sandbox::new(), inputs());
     let files = sandbox.files(&contents);
     let total: usize = contents.iter().map(Vec::len).sum();
-    let questions: [(Selection, IsAsked); 4] = [
-        (Selection::union(), |which| which[0] || which[1]),
-        (Selection::symmetric_difference(), |which| {
-            which[0] != which[1]
-        }),
-        (Selection::intersection(), |which| which[0] && which[1]),
-        (Selection::difference(), |which| which[0] && !which[1]),
+    // With numbers of threads.
+    let questions: [(Selection, IsAsked, usize); 4] = [
+        (Selection::union(), |which| which[0] || which[1], 1),
+        (
+            Selection::symmetric_difference(),
+            |which| which[0] != which[1],
+            2,
+        ),
+        (Selection::intersection(), |which| which[0] && which[1], 2),
+        (Selection::difference(), |which| which[0] && !which[1], 1),
     ];
-    let questions = questions.into_iter().zip([1, 2, 2, 1]).step_by(step);
-    for ((selection, is_asked), threads) in questions {
+    for &(selection, is_asked, threads) in sweep::some(&questions, 2) {
         let expected = selected(&contents, is_asked);
         let options = little(&sandbox, threads);
         let (found, stats) = run_to_select(selection, &files, &options).unwrap();

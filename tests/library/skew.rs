@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use differential::sweep;
 use outset::hash::HashKey;
 use outset::{LineFormat, Options, Stats, Strategy};
 
@@ -62,22 +63,12 @@ fn h3_a_bucket_that_does_not_fit_is_split() {
 #[test]
 #[ignore = "slow: close to a second"]
 fn h3_split_levels_that_divide_nothing_are_skipped() {
-    split_levels(&[2]);
-}
-
-#[test]
-#[ignore = "slow: four runs over 40 MB"]
-fn h3_any_number_of_split_levels_that_divide_nothing_is_skipped() {
-    split_levels(&[1, 2, 7]);
-}
-
-fn split_levels(numbers: &[u32]) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let contents = large_pair();
     let expected = common(&contents, LineFormat::default());
     let files = sandbox.files(&contents);
-    for &levels in numbers {
+    for &levels in sweep::some(&[2, 1, 7], 1) {
         let options = one_bucket(&sandbox, HashKey::OneBucket { levels });
         let stats = check_files(&files, &expected, &options);
         assert!(stats.buckets.split > 0, "{:?}", stats.buckets);
@@ -160,17 +151,6 @@ fn h1_a_hot_line_is_no_reason_to_split() {
 #[test]
 #[ignore = "slow: close to a second"]
 fn h2_ten_hot_lines_and_frequencies_by_zipfs_law_need_no_deep_splits() {
-    skewed(2);
-}
-
-#[test]
-#[ignore = "slow: three pairs of inputs, each five times"]
-fn h2_ten_hot_lines_and_steeper_frequencies_need_no_deep_splits() {
-    skewed(3);
-}
-
-/// Runs the first `pairs` of three pairs of inputs.
-fn skewed(pairs: usize) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let hot = |count: u32, shift: u32| {
@@ -196,9 +176,9 @@ fn skewed(pairs: usize) {
         [zipf(1.5, 0), zipf(1.5, 5)],
         [zipf(1.0, 0), zipf(1.0, 500)],
     ];
-    for contents in contents.into_iter().take(pairs) {
-        let expected = common(&contents, LineFormat::default());
-        let files = sandbox.files(&contents);
+    for contents in sweep::some(&contents, 2) {
+        let expected = common(contents, LineFormat::default());
+        let files = sandbox.files(contents);
         for strategy in EXACT {
             let options = Options {
                 strategy,
@@ -216,16 +196,6 @@ fn skewed(pairs: usize) {
 #[test]
 #[ignore = "slow: close to a second"]
 fn h3_what_no_level_divides_is_worked_through_in_pieces() {
-    in_pieces(&[2]);
-}
-
-#[test]
-#[ignore = "slow: up to 120 MB, several times"]
-fn h3_what_no_level_divides_of_any_number_of_inputs_is_worked_through_in_pieces() {
-    in_pieces(&[2, 3]);
-}
-
-fn in_pieces(numbers: &[usize]) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     // Repeats far apart: a line of a later piece may have been dealt with in an earlier one.
@@ -234,7 +204,7 @@ fn in_pieces(numbers: &[usize]) {
     let third = numbered(500..100_000, 500);
     let contents = [first, second, third];
     let options = one_bucket(&sandbox, HashKey::OneBucket { levels: 8 });
-    for &inputs in numbers {
+    for &inputs in sweep::some(&[2, 3], 1) {
         let stats = check(&sandbox, &contents[..inputs], &options);
         assert_eq!(stats.buckets.split, 0);
         // Several pieces: all inputs were read from disk more than once.
@@ -283,22 +253,13 @@ fn h4_equal_hashes_with_more_lines_than_fit_are_worked_through_in_pieces() {
 #[test]
 #[ignore = "slow: close to a second"]
 fn a_long_line_finds_room_beside_a_set_that_nearly_fills_the_memory() {
-    long_line_beside_a_set(40_000);
-}
-
-#[test]
-#[ignore = "slow: a dozen runs"]
-fn a_long_line_finds_room_beside_a_set_of_any_size() {
-    long_line_beside_a_set(10_000);
-}
-
-fn long_line_beside_a_set(step: usize) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let long = [vec![b'l'; 1_500_000], b"\n".to_vec()].concat();
     let mut failures = Vec::new();
     // From sets that leave room to sets that are split.
-    for lines in (60_000..120_000).step_by(step) {
+    let sizes: Vec<u32> = (60_000..120_000).step_by(10_000).collect();
+    for &lines in sweep::some(&sizes, 3) {
         let first = [numbered(0..lines, 100), long.clone()].concat();
         let second = [numbered(lines / 2..2 * lines, 100), long.clone()].concat();
         let expected = common(&[first.clone(), second.clone()], LineFormat::default());
@@ -339,45 +300,29 @@ fn a4_a_long_line_finds_room_beside_a_table_for_many_repeats() {
 #[test]
 #[ignore = "slow: close to a second"]
 fn h9_the_number_of_buckets_does_not_matter_beyond_memory() {
-    numbers_of_buckets(|strategy, buckets| strategy % 2 == buckets);
-}
-
-#[test]
-#[ignore = "slow: every strategy with every number of buckets"]
-fn h9_the_number_of_buckets_does_not_matter_beyond_memory_to_any_strategy() {
-    numbers_of_buckets(|_, _| true);
-}
-
-/// Runs those strategies with those numbers of buckets that are wanted by their indexes in the lists.
-fn numbers_of_buckets(is_wanted: fn(usize, usize) -> bool) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let contents = large_pair();
     let expected = common(&contents, LineFormat::default());
     let files = sandbox.files(&contents);
-    for (strategy_number, strategy) in EXACT.into_iter().enumerate() {
-        for (buckets_number, buckets) in [Some(300), Some(7)].into_iter().enumerate() {
-            if !is_wanted(strategy_number, buckets_number) {
-                continue;
-            }
-            let memory_bytes = if strategy == Some(Strategy::Memory) {
-                64 * MIB
-            } else {
-                24 * MIB
-            };
-            let options = Options {
-                strategy,
-                buckets,
-                memory_bytes: Some(memory_bytes),
-                ..sandbox.options()
-            };
-            let stats = check_files(&files, &expected, &options);
-            assert!(
-                stats.temp.peak_bytes > 0 || strategy == Some(Strategy::Memory),
-                "{strategy:?}: {:?}",
-                stats.temp
-            );
-        }
+    for (&strategy, &buckets) in sweep::pairs(&EXACT, &[Some(300), Some(7)]) {
+        let memory_bytes = if strategy == Some(Strategy::Memory) {
+            64 * MIB
+        } else {
+            24 * MIB
+        };
+        let options = Options {
+            strategy,
+            buckets,
+            memory_bytes: Some(memory_bytes),
+            ..sandbox.options()
+        };
+        let stats = check_files(&files, &expected, &options);
+        assert!(
+            stats.temp.peak_bytes > 0 || strategy == Some(Strategy::Memory),
+            "{strategy:?}: {:?}",
+            stats.temp
+        );
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use differential::sweep;
 use outset::plan::{Plan, PlannedPhase};
 use outset::{Label, Observer, Options, Order, Selection, Source, Strategy, select};
 
@@ -150,18 +151,6 @@ fn files(sandbox: &Sandbox, lines: usize) -> Vec<PathBuf> {
 
 #[test]
 fn the_phases_of_a_run_are_those_that_were_announced() {
-    // Each operation by each strategy, over one of the groups of files.
-    announced_phases(|given, selection, strategy| (given + selection + strategy) % 6 == 0);
-}
-
-#[test]
-#[ignore = "slow: every operation by every strategy over every group of files"]
-fn the_phases_of_every_run_are_those_that_were_announced() {
-    announced_phases(|_, _, _| true);
-}
-
-/// Compares the phases of those runs that are wanted by the numbers of their files, selection and strategy.
-fn announced_phases(is_wanted: fn(usize, usize, usize) -> bool) {
     let _alone = alone();
     let sandbox = Sandbox::new();
     let files = files(&sandbox, 3000);
@@ -174,26 +163,24 @@ fn announced_phases(is_wanted: fn(usize, usize, usize) -> bool) {
         &[0, 0, 1],
         &[1, 0, 0],
     ];
-    let (mut right, mut runs, mut asked) = (0, 0, 0);
-    for (group, given) in given.into_iter().enumerate() {
+    // Each operation by each strategy, also among a few.
+    let of = |selection: Selection| {
+        let strategies = Strategy::ALL.map(Some).into_iter().chain([None]);
+        strategies.map(move |strategy| (selection, strategy))
+    };
+    let ways: Vec<_> = selections().into_iter().flat_map(of).collect();
+    let cases = sweep::pairs(&given, &ways);
+    let (mut right, mut runs, asked) = (0, 0, cases.len());
+    for (given, &(selection, strategy)) in cases {
         let paths: Vec<_> = given.iter().map(|&number| files[number].clone()).collect();
-        for (selected, selection) in selections().into_iter().enumerate() {
-            let strategies = Strategy::ALL.map(Some).into_iter().chain([None]);
-            for (way, strategy) in strategies.enumerate() {
-                if !is_wanted(group, selected, way) {
-                    continue;
-                }
-                asked += 1;
-                let options = Options {
-                    strategy,
-                    always_spill: true,
-                    ..sandbox.options()
-                };
-                let found = compare(&paths, selection, &options);
-                right += found.map_or(0, |(right, _)| right);
-                runs += usize::from(found.is_some());
-            }
-        }
+        let options = Options {
+            strategy,
+            always_spill: true,
+            ..sandbox.options()
+        };
+        let found = compare(&paths, selection, &options);
+        right += found.map_or(0, |(right, _)| right);
+        runs += usize::from(found.is_some());
     }
     assert!(
         2 * runs > asked && right > 3 * runs,

@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use data_gen::Compression;
+use differential::sweep;
 use flate2::read::GzDecoder;
 use outset::{ErrorKind, KeyType, LineFormat, Options, Selection, Strategy};
 use sha2::{Digest, Sha256};
@@ -292,62 +293,36 @@ const KINDS: [Kind; 3] = [
 
 #[test]
 fn l1_other_operations_on_small_files_give_what_sorting_gives() {
-    // Each by one of the three strategies.
-    other_operations(&["P14-"], |turn, way| turn % 3 == way);
-}
-
-#[test]
-#[ignore = "slow: four groups of files, some of tens of megabytes"]
-fn l1_other_operations_on_files_of_all_kinds_give_what_sorting_gives() {
-    other_operations(&["P01-", "P08-", "P14-", "P17-"], |_, _| true);
-}
-
-/// Runs the operations over these groups of files by those strategies that are wanted.
-fn other_operations(wanted: &[&str], is_way_wanted: fn(usize, usize) -> bool) {
-    let mut turn = 0;
     let _shared = beside_others();
     let sandbox = Sandbox::new();
     let rows = rows().unwrap_or_default();
-    let is_wanted = |row: &&Row| wanted.iter().any(|group| row.group.starts_with(group));
+    let strategies = [Some(Strategy::Partition), Some(Strategy::Sieve), None];
+    // The files of the first group are small, some of the others have tens of megabytes.
+    let wanted: Vec<_> = sweep::some(&["P14-", "P01-", "P08-", "P17-"], 1).collect();
+    let is_wanted = |row: &&Row| wanted.iter().any(|&&group| row.group.starts_with(group));
     for row in rows.iter().filter(is_wanted) {
         let texts: Vec<Vec<u8>> = row
             .files
             .iter()
             .map(|file| fs::read(file).unwrap())
             .collect();
-        for (name, selection, is_asked) in KINDS {
-            let expected = selected(&texts, is_asked);
-            turn += 1;
-            let spilling = [Strategy::Partition, Strategy::Sieve]
-                .into_iter()
-                .enumerate();
-            for (_, strategy) in spilling.filter(|&(way, _)| is_way_wanted(turn, way)) {
-                // Of small files, some would be held in memory.
-                let options = Options {
-                    strategy: Some(strategy),
-                    always_spill: true,
-                    ..sandbox.options()
-                };
-                let (lines, stats) = run_to_select(selection, &row.files, &options).unwrap();
-                let context = format!("{name} of {} by {strategy}", row.group);
-                assert_same(&lines, &expected, &context);
-                let written = stats.temp.written_bytes;
-                // In a sieve nothing spills of files in which no line occurs twice.
-                assert!(
-                    written > 0 || strategy == Strategy::Sieve,
-                    "{context} spilled nothing"
-                );
-                assert!(stats.exact, "{context}");
-            }
-            if !is_way_wanted(turn, 2) {
-                continue;
-            }
+        for (&(name, selection, is_asked), &strategy) in sweep::pairs(&KINDS, &strategies) {
+            // Of small files, some would be held in memory.
             let options = Options {
-                strategy: None,
+                strategy,
+                always_spill: strategy.is_some(),
                 ..sandbox.options()
             };
-            let (lines, _) = run_to_select(selection, &row.files, &options).unwrap();
-            assert_same(&lines, &expected, &format!("{name} of {}", row.group));
+            let (lines, stats) = run_to_select(selection, &row.files, &options).unwrap();
+            let context = format!("{name} of {} by {strategy:?}", row.group);
+            assert_same(&lines, &selected(&texts, is_asked), &context);
+            let written = stats.temp.written_bytes;
+            // In a sieve nothing spills of files in which no line occurs twice.
+            assert!(
+                written > 0 || strategy != Some(Strategy::Partition),
+                "{context} spilled nothing"
+            );
+            assert!(stats.exact, "{context}");
         }
     }
 }
@@ -473,28 +448,18 @@ fn bloom_adds_no_more_lines_than_predicted() {
 
 #[test]
 fn the_process_stays_within_the_least_memory_it_may_be_given() {
-    stays_within(&[16], &[Some(Strategy::Partition), Some(Strategy::Sieve)]);
-}
-
-#[test]
-#[ignore = "slow: eight runs over a hundred megabytes"]
-fn the_process_stays_within_the_memory_it_was_given() {
-    let strategies = [
-        None,
-        Some(Strategy::Partition),
-        Some(Strategy::Sieve),
-        Some(Strategy::Bloom),
-    ];
-    stays_within(&[16, 64], &strategies);
-}
-
-fn stays_within(mebibytes: &[u64], strategies: &[Option<Strategy>]) {
     let _alone = alone();
     let sandbox = Sandbox::new();
     let rows = rows().unwrap_or_default();
+    let strategies = [
+        Some(Strategy::Partition),
+        None,
+        Some(Strategy::Sieve),
+        Some(Strategy::Bloom),
+    ];
     for row in rows.iter().filter(|row| row.group == "P04-repo-3way") {
-        for &memory in mebibytes {
-            for &strategy in strategies {
+        for &memory in sweep::some(&[16, 64], 1) {
+            for &strategy in sweep::some(&strategies, 2) {
                 let options = Options {
                     strategy,
                     memory_bytes: Some(memory * MIB),

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use data_gen::Compression;
+use differential::sweep;
 use outset::hash::HashKey;
 use outset::{
     Dialect, ErrorKind, Field, Files, Interrupt, Keys, Observer, Options, Order, OutputFile,
@@ -130,21 +131,9 @@ fn syntaxes() -> [Syntax; 3] {
 
 #[test]
 fn of_records_with_a_key_the_first_is_written_and_read_where_it_is() {
-    // Each syntax with one number of threads.
-    first_is_written(|syntax, threads| syntax == threads);
-}
-
-#[test]
-#[ignore = "slow: every syntax with every number of threads"]
-fn of_records_with_a_key_the_first_is_written_whatever_the_threads() {
-    first_is_written(|_, _| true);
-}
-
-/// Runs those syntaxes with those numbers of threads that are wanted by their indexes in the lists.
-fn first_is_written(is_wanted: fn(usize, usize) -> bool) {
     let _shared = beside_others();
     let sandbox = Sandbox::new();
-    for (number, syntax) in syntaxes().into_iter().enumerate() {
+    for (&syntax, &threads) in sweep::pairs(&syntaxes(), &[1, 2, 4]) {
         let (keys, header) = keys(syntax);
         let sides: Vec<Vec<Record>> = (1..4).map(|seed| records(syntax, seed, 3000)).collect();
         let mut texts: Vec<Vec<u8>> = sides.iter().map(|side| text(header, side)).collect();
@@ -159,26 +148,23 @@ fn first_is_written(is_wanted: fn(usize, usize) -> bool) {
                 .cloned()
                 .collect::<Vec<_>>(),
         );
-        let all = [1, 2, 4].into_iter().enumerate();
-        for (_, threads) in all.filter(|&(way, _)| is_wanted(number, way)) {
-            // Files as sides of their own, and all in one.
-            let sources = match threads {
-                2 => vec![Source::from(Files::new("all", paths.clone()))],
-                _ => vec![one(0), one(1), one(2), one(0)],
-            };
-            let options = Options {
-                keys: Some(keys.clone()),
-                strategy: Some(Strategy::Memory),
-                threads: Some(threads),
-                memory_bytes: Some(64 * MIB),
-                ..sandbox.options()
-            };
-            let selection = Selection::union().of_records();
-            let (found, stats) = union_file(&sandbox, &sources, selection, &options).unwrap();
-            let ran = (stats.strategy.as_str(), stats.temp.written_bytes);
-            assert_eq!(ran, ("memory", 0), "{syntax:?}, {threads} threads");
-            assert!(found == expected, "{syntax:?}, {threads} threads");
-        }
+        // Files as sides of their own, and all in one.
+        let sources = match threads {
+            2 => vec![Source::from(Files::new("all", paths.clone()))],
+            _ => vec![one(0), one(1), one(2), one(0)],
+        };
+        let options = Options {
+            keys: Some(keys),
+            strategy: Some(Strategy::Memory),
+            threads: Some(threads),
+            memory_bytes: Some(64 * MIB),
+            ..sandbox.options()
+        };
+        let selection = Selection::union().of_records();
+        let (found, stats) = union_file(&sandbox, &sources, selection, &options).unwrap();
+        let ran = (stats.strategy.as_str(), stats.temp.written_bytes);
+        assert_eq!(ran, ("memory", 0), "{syntax:?}, {threads} threads");
+        assert!(found == expected, "{syntax:?}, {threads} threads");
     }
 }
 

@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use differential::sweep;
+
 use crate::data::{common, lines, megabytes};
 use crate::sandbox::{Outcome, Sandbox, assert_is_summary, can_mount};
 
@@ -24,48 +26,36 @@ fn mixed(count: u64) -> Sandbox {
 
 #[test]
 fn a3_lines_that_end_in_cr_on_one_side_only_get_one_hint_and_stay_what_they_are() {
-    lines_that_end_in_cr(2);
-}
-
-#[test]
-#[ignore = "slow: 18 runs"]
-fn a3_lines_that_end_in_cr_on_one_side_only_get_one_hint_from_every_command() {
-    lines_that_end_in_cr(1);
-}
-
-/// Runs all commands over short inputs, and every so many over those that are sampled.
-fn lines_that_end_in_cr(step: usize) {
     // The second is sampled in windows, the first is read whole.
-    for count in [1, 50_000] {
-        let sandbox = mixed(count);
-        let wanted = if count == 1 { 1 } else { step };
-        let all = [
-            ("a b", "memory"),
-            ("b a", "partition"),
-            ("c b a", "sieve"),
-            ("a b", "sieve"),
-        ];
-        for (inputs, strategy) in all.into_iter().step_by(wanted) {
-            let outcome = sandbox.run(&format!(
-                "intersect {inputs} --memory 64M --strategy {strategy}"
-            ));
-            outcome.succeeds().has_lines(&BTreeSet::new());
-            let said: Vec<&str> = outcome.stderr.lines().collect();
-            assert_eq!(said.len(), 2, "{outcome}");
-            assert!(said[0].starts_with("outset: a: "), "{outcome}");
-            assert!(said[0].contains("CR") && said[0].contains("--strip-cr"));
-            assert_is_summary(said[1], "exact");
-        }
-        let all = [
-            "intersect a b --strategy bloom",
-            "compare a b",
-            "estimate a b",
-        ];
-        for arguments in all.into_iter().step_by(wanted) {
-            let outcome = sandbox.run(arguments);
-            let hints = outcome.succeeds().stderr.matches("--strip-cr");
-            assert_eq!(hints.count(), 1, "{arguments}: {outcome}");
-        }
+    let sandboxes = [1, 50_000].map(mixed);
+    let ways = [
+        ("a b", "memory"),
+        ("b a", "partition"),
+        ("c b a", "sieve"),
+        ("a b", "sieve"),
+    ];
+    for (sandbox, (inputs, strategy)) in sweep::pairs(&sandboxes, &ways) {
+        let outcome = sandbox.run(&format!(
+            "intersect {inputs} --memory 64M --strategy {strategy}"
+        ));
+        outcome.succeeds().has_lines(&BTreeSet::new());
+        let said: Vec<&str> = outcome.stderr.lines().collect();
+        assert_eq!(said.len(), 2, "{outcome}");
+        assert!(said[0].starts_with("outset: a: "), "{outcome}");
+        assert!(said[0].contains("CR") && said[0].contains("--strip-cr"));
+        assert_is_summary(said[1], "exact");
+    }
+    let commands = [
+        "intersect a b --strategy bloom",
+        "compare a b",
+        "estimate a b",
+    ];
+    for (sandbox, arguments) in sweep::pairs(&sandboxes, &commands) {
+        let outcome = sandbox.run(arguments);
+        let hints = outcome.succeeds().stderr.matches("--strip-cr");
+        assert_eq!(hints.count(), 1, "{arguments}: {outcome}");
+    }
+    for sandbox in &sandboxes {
         let quiet = sandbox.run("intersect a b -q");
         assert_eq!(quiet.succeeds().stderr, "");
         // What is on standard error can be parsed.
@@ -231,7 +221,6 @@ fn foreign() -> Vec<(Vec<u8>, &'static str)> {
     let front = |front: &[u8]| [front, &lines(0..3)].concat();
     let mut tar = [&b"n50"[..], &[0; 97], b"0000644\0", &[0; 149], b"ustar  \0"].concat();
     tar.resize(512, 0);
-    let gzip = data_gen::Compression::Gzip.compress(&lines(0..9)).unwrap();
     vec![
         (front(b"\xef\xbb\xbf"), "tail -c +4"),
         (front(b"\xff\xfe"), "iconv -f UTF-16 "),
@@ -263,7 +252,6 @@ fn foreign() -> Vec<(Vec<u8>, &'static str)> {
         (b"\x01\x02\x03\x04\x05 and more\n".to_vec(), "binary"),
         (b"alpha\rbeta\rgamma\r".to_vec(), "tr '\\r' '\\n'"),
         (tar, "tar -xO"),
-        (gzip, "compressed twice"),
     ]
 }
 
@@ -275,52 +263,43 @@ fn hints(stderr: &str) -> Vec<&str> {
 
 #[test]
 fn a20_what_is_no_plain_text_gets_one_hint_as_a_file_compressed_or_through_a_pipe() {
-    // Each kind in one of the four ways that give a hint, and one in that which gives none.
-    hints_of_foreign_data(|kind, way| way == kind % 4 || (kind, way) == (0, 4));
-}
-
-#[test]
-#[ignore = "slow: every kind in every way"]
-fn a20_whatever_is_no_plain_text_gets_one_hint_in_every_way() {
-    hints_of_foreign_data(|_, _| true);
-}
-
-/// Looks at the hints for those kinds of data in those of five ways that are wanted by their numbers; the last is with
-/// `-q`.
-fn hints_of_foreign_data(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = Sandbox::with(b"", &lines(0..10));
-    for (kind, (text, words)) in foreign().into_iter().enumerate() {
-        let is_wanted = |way| is_wanted(kind, way);
-        let compressed = data_gen::Compression::Zstd.compress(&text).unwrap();
+    let has_hint = |outcome: &Outcome, words: &str| {
+        let said = hints(&outcome.succeeds().stderr);
+        assert!(
+            said.len() == 1 && said[0].contains(words),
+            "{words}: {outcome}"
+        );
+    };
+    let foreign = foreign();
+    let ways = [
+        "intersect a b",
+        "intersect - b --count-only",
+        "diff a.zst b --count-only",
+        "diff - b --count-only",
+    ];
+    for ((text, words), way) in sweep::pairs(&foreign, &ways) {
+        let compressed = data_gen::Compression::Zstd.compress(text).unwrap();
         sandbox.write("a.zst", &compressed);
-        sandbox.write("a", &text);
-        let has_hint = |outcome: &Outcome| {
-            let said = hints(&outcome.succeeds().stderr);
-            assert!(
-                said.len() == 1 && said[0].contains(words),
-                "{words}: {outcome}"
-            );
-        };
-        // What is compressed once is not foreign.
-        let is_foreign = words != "compressed twice";
-        if is_foreign && is_wanted(0) {
-            let outcome = sandbox.run("intersect a b");
-            has_hint(&outcome);
-            outcome.has_lines(&common(&[&text, &lines(0..10)]));
+        sandbox.write("a", text);
+        let is_compressed = way.starts_with("diff");
+        let outcome = sandbox.run_fed(way, if is_compressed { &compressed } else { text });
+        has_hint(&outcome, words);
+        if *way == "intersect a b" {
+            outcome.has_lines(&common(&[text, &lines(0..10)]));
             assert_eq!(outcome.stderr.lines().count(), 2, "{words}: {outcome}");
         }
-        if is_foreign && is_wanted(1) {
-            has_hint(&sandbox.run_fed("intersect - b --count-only", &text));
-        }
-        if is_foreign && is_wanted(4) {
-            assert_eq!(sandbox.run("intersect a b -q").succeeds().stderr, "");
-        }
-        if !is_foreign || is_wanted(2) {
-            has_hint(&sandbox.run("diff a.zst b --count-only"));
-        }
-        if !is_foreign || is_wanted(3) {
-            has_hint(&sandbox.run_fed("diff - b --count-only", &compressed));
-        }
+    }
+    for (text, _) in sweep::some(&foreign, 1) {
+        sandbox.write("a", text);
+        assert_eq!(sandbox.run("intersect a b -q").succeeds().stderr, "");
+    }
+    // What is compressed once is not foreign.
+    let gzip = data_gen::Compression::Gzip.compress(&lines(0..9)).unwrap();
+    let twice = data_gen::Compression::Zstd.compress(&gzip).unwrap();
+    sandbox.write("a.zst", &twice);
+    for way in &ways[2..] {
+        has_hint(&sandbox.run_fed(way, &twice), "compressed twice");
     }
 }
 
@@ -460,18 +439,6 @@ fn a20_a_hint_is_not_lost_where_no_key_is_found() {
 
 #[test]
 fn a20_text_with_odd_bytes_gets_no_hint() {
-    // As a file and through a pipe by turns.
-    odd_texts(|text, is_piped| (text % 2 == 1) == is_piped);
-}
-
-#[test]
-#[ignore = "slow: 36 runs"]
-fn a20_text_with_odd_bytes_gets_no_hint_as_a_file_or_through_a_pipe() {
-    odd_texts(|_, _| true);
-}
-
-/// Looks at the hints for those texts that are wanted as files, and through a pipe.
-fn odd_texts(is_wanted: fn(usize, bool) -> bool) {
     let sandbox = Sandbox::with(b"", &lines(0..10));
     // Bytes of Latin-1 in some order, without control bytes.
     let latin: Vec<u8> = (1..40_000_u64)
@@ -502,23 +469,19 @@ fn odd_texts(is_wanted: fn(usize, bool) -> bool) {
         b"\x01\n".to_vec(),
         b"a\0b\n\0\nc\nd\n".to_vec(),
     ];
-    for (number, text) in texts.into_iter().enumerate() {
-        sandbox.write("a", &text);
-        let mut outcomes = Vec::new();
-        if is_wanted(number, false) {
-            outcomes.push(sandbox.run("diff a b --count-only"));
-        }
-        if is_wanted(number, true) {
-            outcomes.push(sandbox.run_fed("union - --count-only", &text));
-        }
-        for outcome in outcomes {
-            let said = hints(&outcome.succeeds().stderr);
-            let said: Vec<_> = said
-                .iter()
-                .filter(|said| !said.contains("most lines end in CR"))
-                .collect();
-            assert!(said.is_empty(), "{outcome}");
-        }
+    for (text, &is_piped) in sweep::pairs(&texts, &[false, true]) {
+        sandbox.write("a", text);
+        let outcome = if is_piped {
+            sandbox.run_fed("union - --count-only", text)
+        } else {
+            sandbox.run("diff a b --count-only")
+        };
+        let said = hints(&outcome.succeeds().stderr);
+        let said: Vec<_> = said
+            .iter()
+            .filter(|said| !said.contains("most lines end in CR"))
+            .collect();
+        assert!(said.is_empty(), "{outcome}");
     }
     // Lines that end in NUL are meant.
     sandbox.write("a", b"one\0two\0three\0");

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use data_gen::Compression;
+use differential::sweep;
 use scraper::{ElementRef, Html, Selector};
 use serde_json::{Value, json};
 
@@ -58,28 +59,17 @@ pub(super) fn compared_cells(page: &Html, document: &Value) -> usize {
     cells.len()
 }
 
-/// A comparison of one point, and sweeps.
-const COMPARISONS: [&str; 4] = [
-    "--memory 16M --bits-per-key 4",
-    "--operation diff --memory 16M --bits-per-key 4",
-    "--sweep memory=16M,24M",
-    "--memory 24M --sweep max-fpr=10%,2%",
-];
-
 #[test]
 #[ignore = "slow: more than a second"]
 fn the_page_of_a_comparison_says_what_its_stats_file_says() {
-    page_of_a_comparison(&COMPARISONS[..2]);
-}
-
-#[test]
-#[ignore = "slow: six comparisons of 24 MB"]
-fn the_page_of_any_comparison_says_what_its_stats_file_says() {
-    page_of_a_comparison(&COMPARISONS);
-}
-
-fn page_of_a_comparison(comparisons: &[&str]) {
-    for options in comparisons {
+    // The first and the third are of one point.
+    let comparisons = [
+        "--memory 16M --bits-per-key 4",
+        "--sweep memory=16M,24M",
+        "--operation diff --memory 16M --bits-per-key 4",
+        "--memory 24M --sweep max-fpr=10%,2%",
+    ];
+    for options in sweep::some(&comparisons, 2) {
         let sandbox = large();
         let arguments = format!("compare a b -q {options} --report ../out/r.html --stats ../out/s");
         sandbox.run(&arguments).succeeds();
@@ -104,19 +94,9 @@ fn page_of_a_comparison(comparisons: &[&str]) {
 
 #[test]
 fn the_tables_the_document_and_the_stats_file_say_the_same() {
-    // One with buckets and a filter, and one without either.
-    say_the_same(&["sieve", "memory --memory 64M"]);
-}
-
-#[test]
-#[ignore = "slow: four reports"]
-fn the_tables_the_document_and_the_stats_file_say_the_same_for_every_strategy() {
-    say_the_same(&["partition", "sieve", "bloom", "memory --memory 64M"]);
-}
-
-/// Compares the reports of these strategies.
-fn say_the_same(strategies: &[&str]) {
-    for &strategy in strategies {
+    // The first is without buckets and a filter, the third has both.
+    let strategies = ["memory --memory 64M", "partition", "sieve", "bloom"];
+    for &strategy in sweep::some(&strategies, 2) {
         let sandbox = large();
         let arguments = format!(
             "intersect a b -q --memory 16M --strategy {strategy} --report ../out/r.html --stats ../out/s -o ../out/o"
@@ -476,37 +456,21 @@ fn hostile_names_are_harmless() {
 #[test]
 #[ignore = "slow: close to a second"]
 fn memory_stays_under_the_limit_with_a_report() {
-    memory_with_a_report(|strategy, threads| strategy % 3 == threads);
-}
-
-#[test]
-#[ignore = "slow: a dozen runs over 24 MB"]
-fn memory_stays_under_the_limit_with_a_report_whatever_the_threads() {
-    memory_with_a_report(|_, _| true);
-}
-
-/// Runs those strategies with those numbers of threads that are wanted by their indexes in the lists.
-fn memory_with_a_report(is_wanted: fn(usize, usize) -> bool) {
     let (a, b) = (megabytes(12, 0), megabytes(12, 100_000));
     let sandbox = Sandbox::with(&a, &b);
     let count = format!("{}\n", common(&[&a, &b]).len()).into_bytes();
     let strategies = ["auto", "partition", "sieve", "bloom"];
-    for (strategy_number, strategy) in strategies.into_iter().enumerate() {
-        for (threads_number, threads) in [1, 2, 8].into_iter().enumerate() {
-            if !is_wanted(strategy_number, threads_number) {
-                continue;
-            }
-            let arguments = format!(
-                "intersect a b --count-only -q --memory 16M -j {threads} --strategy {strategy} --report ../out/r.html"
-            );
-            let (outcome, peak) = measured(&sandbox, &arguments);
-            assert!(outcome.status.success(), "{arguments}: {outcome}");
-            assert!(peak <= 16 << 20, "{arguments}: {} KiB resident", peak >> 10);
-            assert!(
-                strategy == "bloom" || outcome.stdout == count,
-                "{arguments}"
-            );
-        }
+    for (&strategy, threads) in sweep::pairs(&strategies, &[1, 2, 8]) {
+        let arguments = format!(
+            "intersect a b --count-only -q --memory 16M -j {threads} --strategy {strategy} --report ../out/r.html"
+        );
+        let (outcome, peak) = measured(&sandbox, &arguments);
+        assert!(outcome.status.success(), "{arguments}: {outcome}");
+        assert!(peak <= 16 << 20, "{arguments}: {} KiB resident", peak >> 10);
+        assert!(
+            strategy == "bloom" || outcome.stdout == count,
+            "{arguments}"
+        );
     }
 }
 

@@ -4,6 +4,7 @@ use super::{EXACT, small};
 use crate::data::megabytes;
 use crate::sandbox::{Feed, Running, Sandbox};
 use crate::tasks::TASKS;
+use differential::sweep;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 
@@ -81,35 +82,17 @@ fn b7_an_input_that_changes_between_two_readings_fails_the_run() {
 #[test]
 #[ignore = "slow: close to a second"]
 fn b7_an_input_that_changes_between_the_readings_of_a_sieve_of_singletons_fails_the_run() {
-    // Each change, and the operations by turns.
-    changes_with_singletons(|change, command| change % 3 == command);
-}
-
-#[test]
-#[ignore = "slow: 18 runs that are held"]
-fn b7_every_change_between_the_readings_of_a_sieve_of_singletons_fails_every_operation() {
-    changes_with_singletons(|_, _| true);
-}
-
-/// Makes those changes in runs of those operations that are wanted by their numbers.
-fn changes_with_singletons(is_wanted: fn(usize, usize) -> bool) {
     // Lines that occur once are written in the second reading, which comes to `b` when it is done with `a`.
-    for (change_number, how) in CHANGES.into_iter().enumerate() {
-        let commands = ["union a b", "symdiff a b", "diff a b"];
-        for (command_number, command) in commands.into_iter().enumerate() {
-            if !is_wanted(change_number, command_number) {
-                continue;
-            }
-            let sandbox = Sandbox::with(&megabytes(6, 0), &megabytes(8, 180_000));
-            // Nobody reads the result: when the pipe and the buffers are full of lines of `a`, the run goes no further.
-            let arguments = format!("{command} --strategy sieve --memory 16M");
-            let mut running = sandbox.start_unread(sandbox.command(&arguments));
-            running.wait_for_output();
-            assert!(running.is_going_on(), "{command}: the run was not held");
-            change(&sandbox, &mut running, "b", how);
-            running.read_stdout();
-            running.finish().fails(3, &["outset: b: "]);
-        }
+    for (how, command) in sweep::pairs(&CHANGES, &["union a b", "symdiff a b", "diff a b"]) {
+        let sandbox = Sandbox::with(&megabytes(6, 0), &megabytes(8, 180_000));
+        // Nobody reads the result: when the pipe and the buffers are full of lines of `a`, the run goes no further.
+        let arguments = format!("{command} --strategy sieve --memory 16M");
+        let mut running = sandbox.start_unread(sandbox.command(&arguments));
+        running.wait_for_output();
+        assert!(running.is_going_on(), "{command}: the run was not held");
+        change(&sandbox, &mut running, "b", how);
+        running.read_stdout();
+        running.finish().fails(3, &["outset: b: "]);
     }
 }
 

@@ -4,22 +4,11 @@ use super::{EXACT, large, prepared, small};
 use crate::data::{common, lines, megabytes};
 use crate::sandbox::Sandbox;
 use crate::tasks::{TASKS, Task};
+use differential::sweep;
 use std::fs::{self, OpenOptions};
 
 #[test]
 fn c1_less_memory_than_any_run_needs_is_refused_with_the_least_that_does() {
-    // Each task under one of the limits that are refused, or the one that is not, and under another.
-    less_than_any_run_needs(|turn, limit| turn % 4 == limit || (turn + 1) % 4 == limit);
-}
-
-#[test]
-#[ignore = "slow: every task under every limit"]
-fn c1_less_memory_than_any_run_needs_is_refused_whatever_the_limit() {
-    less_than_any_run_needs(|_, _| true);
-}
-
-/// Runs every task under those of three limits that are refused, and one that is not, that are wanted.
-fn less_than_any_run_needs(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = small();
     // The code of a debug build may need a MiB more.
     let least = if cfg!(debug_assertions) {
@@ -27,22 +16,15 @@ fn less_than_any_run_needs(is_wanted: fn(usize, usize) -> bool) {
     } else {
         "16 MiB"
     };
-    let mut turn = 0;
-    for (task, strategy) in TASKS.iter().zip(EXACT.into_iter().cycle()) {
-        let words = task.words;
-        turn += 1;
-        let limits = ["1M", "0", "15M"].into_iter().enumerate();
-        for (_, memory) in limits.filter(|&(limit, _)| is_wanted(turn, limit)) {
+    let tasks: Vec<_> = TASKS.iter().zip(EXACT.into_iter().cycle()).collect();
+    for ((task, strategy), memory) in sweep::pairs(&tasks, &["1M", "0", "15M", "16M"]) {
+        let arguments = format!("{} a b --memory {memory}", task.words);
+        if *memory == "16M" {
+            sandbox.run(&arguments).succeeds_silently();
+        } else {
             sandbox
-                .run(&format!(
-                    "{words} a b --memory {memory} --strategy {strategy} -o ../out/r"
-                ))
+                .run(&format!("{arguments} --strategy {strategy} -o ../out/r"))
                 .fails(6, &["memory", least]);
-        }
-        if is_wanted(turn, 3) {
-            sandbox
-                .run(&format!("{words} a b --memory 16M"))
-                .succeeds_silently();
         }
     }
     // It is named what takes so much; unless even less would be too much, where all of the code stays in memory.
@@ -170,7 +152,7 @@ fn a12_a_line_longer_than_the_memory_limit_is_refused_with_its_file_and_place() 
 fn the_limit_that_is_advised_does<'t>(
     bytes: usize,
     threads: &[u32],
-    ways: impl Iterator<Item = (&'t Task, &'t str)>,
+    ways: impl IntoIterator<Item = (&'t Task, &'t &'t str)>,
 ) {
     let mut long = vec![b'l'; bytes];
     long.push(b'\n');
@@ -197,22 +179,21 @@ fn the_limit_that_is_advised_does<'t>(
 #[test]
 #[ignore = "slow: more than a second"]
 fn a17_the_limit_that_is_advised_for_a_long_line_does_at_the_first_try() {
-    let ways = TASKS.iter().zip(["auto", "sieve", "partition"]);
+    let ways = TASKS.iter().zip(&["auto", "sieve", "partition"]);
     the_limit_that_is_advised_does(17 << 20, &[2], ways);
 }
 
 #[test]
 #[ignore = "slow: reads lines of 40 MiB"]
 fn a17_the_limit_that_is_advised_for_a_line_of_40_mib_does_at_the_first_try() {
-    let strategies = ["auto", "partition", "sieve"].into_iter().cycle();
-    let ways = TASKS.iter().zip(strategies);
+    let ways = sweep::pairs(&TASKS, &["auto", "partition", "sieve"]);
     the_limit_that_is_advised_does(40 << 20, &[2, 64], ways);
 }
 
 #[test]
 #[ignore = "slow: reads lines of 250 MB"]
 fn a17_the_limit_that_is_advised_for_a_line_of_250_mb_does_at_the_first_try() {
-    let ways = TASKS.iter().zip(["auto", "partition", "sieve", "auto"]);
+    let ways = TASKS.iter().zip(&["auto", "partition", "sieve", "auto"]);
     the_limit_that_is_advised_does(250 << 20, &[2, 64], ways);
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use differential::sweep;
 use rustix::process::Signal;
 
 use crate::data::{common, lines, megabytes};
@@ -90,20 +91,10 @@ fn g1_a_signal_ends_a_run_that_spills() {
 #[test]
 #[ignore = "slow: close to a second"]
 fn g1_a_signal_ends_a_run_that_is_in_the_middle_of_writing_the_result() {
-    results_in_the_middle(by_turns(0));
-}
-
-#[test]
-#[ignore = "slow: 16 runs that are held"]
-fn g1_a_signal_ends_any_run_that_is_in_the_middle_of_writing_the_result() {
-    results_in_the_middle(by_turns(0).chain(by_turns(1)));
-}
-
-/// Runs whose result nobody reads; the signals take turns.
-fn results_in_the_middle(ways: impl Iterator<Item = (&'static Task, &'static str)>) {
     // Every answer is larger than what a pipe and the buffers hold.
     let sandbox = Sandbox::with(&megabytes(7, 0), &megabytes(7, 60_000));
-    for (signal, (task, strategy)) in ENDING.into_iter().cycle().zip(ways) {
+    let ways = sweep::pairs(&["partition", "sieve"], &TASKS);
+    for (signal, (strategy, task)) in ENDING.into_iter().cycle().zip(ways) {
         let words = task.words;
         let arguments = format!("{words} a b --strategy {strategy} --memory 16M");
         let mut running = sandbox.start_unread(sandbox.command(&arguments));
@@ -320,25 +311,15 @@ fn a_stopped_run_goes_on_where_it_was() {
 
 #[test]
 fn c6_f6_g3_a_kill_leaves_the_output_as_it_was() {
-    // Each operation, by both strategies in turn.
-    kills(2);
-}
-
-#[test]
-#[ignore = "slow: eight runs that are killed"]
-fn c6_f6_g3_a_kill_at_more_moments_leaves_the_output_as_it_was() {
-    kills(1);
-}
-
-/// Kills every so many tasks, each at a later moment.
-fn kills(step: usize) {
     let sandbox = spilling();
     let (running, feed) = held_in_spill(&sandbox, "true", "");
     drop(feed);
     running.signal(Signal::KILL);
     running.end_within(SOON).ends_by(Signal::KILL);
     let [a, b] = ["a", "b"].map(|name| fs::read(sandbox.input(name)).unwrap());
-    for (moment, (task, strategy)) in (0..).zip(by_turns(1)).step_by(step) {
+    // Each at a later moment. Every other one is each operation, by both strategies in turn.
+    let ways: Vec<_> = (0..).zip(by_turns(1)).collect();
+    for &(moment, (task, strategy)) in sweep::some(&ways, 4) {
         let words = task.words;
         let arguments = format!("{words} a b --strategy {strategy} --memory 16M -o ../out/kept");
         let running = sandbox.start(sandbox.command(&arguments));

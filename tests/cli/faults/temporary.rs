@@ -4,29 +4,20 @@ use super::{large, prepared, unprivileged};
 use crate::data::{common, lines, megabytes};
 use crate::sandbox::{Feed, Sandbox, can_mount};
 use crate::tasks::{TASKS, by_turns};
+use differential::sweep;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn a_temporary_directory_that_is_missing_or_no_directory_is_named() {
-    no_directory(4);
-}
-
-#[test]
-#[ignore = "slow: each operation"]
-fn a_temporary_directory_that_is_missing_or_no_directory_is_named_by_any_operation() {
-    no_directory(2);
-}
-
-/// Runs every so many operations with each place that is no directory.
-fn no_directory(step: usize) {
     let sandbox = large();
     // Some of the operations for each place.
     for (place, reason, first) in [
         ("../missing", "No such file", 0),
         ("a", "Not a directory", 1),
     ] {
-        for (task, strategy) in by_turns(0).skip(first).step_by(step) {
+        let ways: Vec<_> = by_turns(0).skip(first).step_by(2).collect();
+        for (task, strategy) in sweep::some(&ways, 2) {
             let words = task.words;
             sandbox
                 .run(&format!(
@@ -55,29 +46,18 @@ fn e2_a_temporary_directory_that_may_not_be_written_is_named() {
 
 #[test]
 fn e4_the_cap_on_temporary_space_holds_for_every_operation() {
-    // Every other one: each operation, and the overlaps.
-    cap_holds(|number| number % 2 == 0 || number == 9);
-}
-
-#[test]
-#[ignore = "slow: more operations"]
-fn e4_the_cap_on_temporary_space_holds_for_every_operation_in_every_order() {
-    cap_holds(|_| true);
-}
-
-/// Runs those operations that are wanted by their number under a cap.
-fn cap_holds(is_wanted: fn(usize) -> bool) {
     let sandbox = large();
     let fails = |arguments: &str| {
         let outcome = sandbox.run(arguments);
         outcome.fails(4, &["--max-temp", "1 MiB allowed"]);
         assert!(outcome.stdout.is_empty(), "{arguments}: {outcome}");
     };
-    let counting = ["intersect --exactly 1", "overlaps"];
+    let counting = [("overlaps", "auto"), ("intersect --exactly 1", "sieve")];
     let strategies = ["auto", "partition", "sieve"].into_iter().cycle();
-    let all = TASKS.iter().map(|task| task.words).chain(counting);
-    let all = all.zip(strategies).enumerate();
-    for (_, (words, strategy)) in all.filter(|&(number, _)| is_wanted(number)) {
+    let all = TASKS.iter().map(|task| task.words).zip(strategies);
+    let all: Vec<_> = all.chain(counting).collect();
+    // Every other one is each operation, and the overlaps.
+    for (words, strategy) in sweep::some(&all, 5) {
         fails(&format!(
             "{words} a b --memory 16M --strategy {strategy} --max-temp 1M"
         ));

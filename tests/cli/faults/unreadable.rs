@@ -2,40 +2,25 @@
 
 use super::{EXACT, large, small, unprivileged};
 use crate::tasks::TASKS;
+use differential::sweep;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 #[test]
 fn b1_a_missing_input_is_found_before_anything_else_is_done() {
-    // In each place by turns.
-    missing_input(|turn, place| turn % 3 == place);
-}
-
-#[test]
-#[ignore = "slow: 24 runs"]
-fn b1_an_input_that_is_missing_anywhere_is_found_before_anything_else_is_done() {
-    missing_input(|_, _| true);
-}
-
-/// Runs every task with a missing input in those places that are wanted.
-fn missing_input(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = large();
-    let tasks = TASKS.iter().zip(EXACT.into_iter().cycle());
-    for (turn, (task, strategy)) in tasks.enumerate() {
-        let inputs = ["a missing", "missing a", "a b missing"]
-            .into_iter()
-            .enumerate();
-        for (_, inputs) in inputs.filter(|&(place, _)| is_wanted(turn, place)) {
-            let start = Instant::now();
-            let words = task.words;
-            sandbox
-                .run(&format!(
-                    "{words} {inputs} --memory 16M --strategy {strategy} -o ../out/new"
-                ))
-                .fails(3, &["outset: missing: No such file", "check the name"]);
-            assert!(start.elapsed() < Duration::from_secs(1));
-        }
+    let tasks: Vec<_> = TASKS.iter().zip(EXACT.into_iter().cycle()).collect();
+    let inputs = ["a missing", "missing a", "a b missing"];
+    for ((task, strategy), inputs) in sweep::pairs(&tasks, &inputs) {
+        let start = Instant::now();
+        let words = task.words;
+        sandbox
+            .run(&format!(
+                "{words} {inputs} --memory 16M --strategy {strategy} -o ../out/new"
+            ))
+            .fails(3, &["outset: missing: No such file", "check the name"]);
+        assert!(start.elapsed() < Duration::from_secs(1));
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use differential::sweep;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -42,18 +43,6 @@ fn mode(sandbox: &Sandbox, name: &str) -> u32 {
 
 #[test]
 fn answers_come_in_the_order_of_the_lines_with_all_repeats() {
-    // From a file and from a pipe by turns.
-    answers_in_order(|turn, is_piped| (turn / 2 % 2 == 1) == is_piped);
-}
-
-#[test]
-#[ignore = "slow: 12 runs"]
-fn answers_come_in_the_order_of_the_lines_from_a_file_and_from_a_pipe() {
-    answers_in_order(|_, _| true);
-}
-
-/// Asks in each way, from a file and from a pipe where that is wanted.
-fn answers_in_order(is_wanted: fn(usize, bool) -> bool) {
     // Lines that are in between others that are not, and again.
     let asked: Vec<u8> = (0..120_000u64)
         .flat_map(|number| lines(number * 7 % 50_000..number * 7 % 50_000 + 1))
@@ -65,23 +54,19 @@ fn answers_in_order(is_wanted: fn(usize, bool) -> bool) {
     };
     let (known, unknown): (Vec<&[u8]>, Vec<&[u8]>) =
         split(&asked, b'\n').into_iter().partition(is_known);
-    let mut turn = 0;
-    for (threads, memory) in [(1, "16M"), (2, "1G"), (4, "16M")] {
-        let query = format!("filter query ../out/f -j {threads} --memory {memory}");
-        for (options, expected) in [("", &known), ("--invert", &unknown)] {
-            let mut outcomes = Vec::new();
-            turn += 1;
-            if is_wanted(turn, false) {
-                outcomes.push(sandbox.run(&format!("{query} b {options}")));
-            }
-            if is_wanted(turn, true) {
-                outcomes.push(sandbox.run_fed(&format!("{query} {options}"), &asked));
-            }
-            for outcome in outcomes {
-                let found = split(&outcome.succeeds_silently().stdout, b'\n');
-                assert!(found == *expected, "{query} {options}: {outcome}");
-            }
-        }
+    let limits = [(1, "16M"), (2, "1G"), (4, "16M")];
+    let answers = [("", &known), ("--invert", &unknown)];
+    for (&(threads, memory), &(options, expected), &is_piped) in
+        sweep::triples(&limits, &answers, &[false, true])
+    {
+        let query = format!("filter query ../out/f -j {threads} --memory {memory} {options}");
+        let outcome = if is_piped {
+            sandbox.run_fed(&query, &asked)
+        } else {
+            sandbox.run(&format!("{query} b"))
+        };
+        let found = split(&outcome.succeeds_silently().stdout, b'\n');
+        assert!(found == *expected, "{query}: {outcome}");
     }
 }
 

@@ -5,6 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader};
 use std::time::Duration;
 
+use differential::sweep;
+
 use crate::data::{common, lines, megabytes};
 use crate::sandbox::{Feed, Running, Sandbox, can_mount};
 
@@ -44,48 +46,36 @@ fn with_input_filter(options: &str) -> Sandbox {
     sandbox
 }
 
-/// Checks that those commands refuse the file `bad` that are wanted by their numbers.
-fn refused_by(is_wanted: impl Fn(usize) -> bool, sandbox: &Sandbox, code: i32, part: &str) {
-    let commands = COMMANDS.into_iter().enumerate();
-    for (_, command) in commands.filter(|&(number, _)| is_wanted(number)) {
-        sandbox.run(command).fails(code, &["outset: bad: ", part]);
+/// Checks that the commands refuse files in the place of `bad`, each with a status and a part of what is said.
+fn refused(sandbox: &Sandbox, files: &[(&str, i32, &str)]) {
+    for (&(name, code, part), command) in sweep::pairs(files, &COMMANDS) {
+        let outcome = sandbox.run(&command.replace("bad", name));
+        outcome.fails(code, &[&format!("outset: {name}: "), part]);
     }
-    // A model is needed in parts: its header and its table.
-    let outcome = sandbox.run("filter build a --like bad -o ../out/r");
-    if outcome.status.code() != Some(0) {
-        outcome.fails(code, &["outset: bad: ", part]);
+    for &(name, code, part) in files {
+        // A model is needed in parts: its header and its table.
+        let outcome = sandbox.run(&format!("filter build a --like {name} -o ../out/r"));
+        if outcome.status.code() != Some(0) {
+            outcome.fails(code, &[&format!("outset: {name}: "), part]);
+        }
     }
 }
 
 #[test]
 fn i1_what_is_no_filter_file_is_refused_by_every_command() {
-    // The commands by turns.
-    no_filter_file(|file, command| (file + command) % 2 == 0);
-}
-
-#[test]
-#[ignore = "slow: 60 runs"]
-fn i1_whatever_is_no_filter_file_is_refused_by_every_command() {
-    no_filter_file(|_, _| true);
-}
-
-/// Gives each file that is no filter to those commands that are wanted.
-fn no_filter_file(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = with_input_filter("--kind counting");
-    refused_by(|command| is_wanted(0, command), &sandbox, 3, "No such file");
-    for (text, number) in [&b""[..], b"x", &lines(0..3000)].into_iter().zip(1..) {
-        sandbox.write("bad", text);
-        let is_wanted = |command| is_wanted(number, command);
-        refused_by(is_wanted, &sandbox, 7, "is not a filter file");
-    }
-    fs::remove_file(sandbox.input("bad")).unwrap();
-    fs::create_dir(sandbox.input("bad")).unwrap();
-    refused_by(
-        |command| is_wanted(4, command),
-        &sandbox,
-        3,
-        "Is a directory",
-    );
+    sandbox.write("empty", "");
+    sandbox.write("short", "x");
+    sandbox.write("lines", lines(0..3000));
+    fs::create_dir(sandbox.input("directory")).unwrap();
+    let files = [
+        ("missing", 3, "No such file"),
+        ("empty", 7, "is not a filter file"),
+        ("short", 7, "is not a filter file"),
+        ("lines", 7, "is not a filter file"),
+        ("directory", 3, "Is a directory"),
+    ];
+    refused(&sandbox, &files);
 }
 
 #[test]
@@ -102,40 +92,23 @@ fn i1_a_fifo_in_the_place_of_a_filter_is_not_waited_for() {
 
 #[test]
 fn i2_a_damaged_filter_is_refused_by_every_command() {
-    // The commands by turns.
-    damaged_filter(|damage, command| (damage + command) % 2 == 0);
-}
-
-#[test]
-#[ignore = "slow: 60 runs"]
-fn i2_a_filter_damaged_in_any_way_is_refused_by_every_command() {
-    damaged_filter(|_, _| true);
-}
-
-/// Gives each damaged filter to those commands that are wanted.
-fn damaged_filter(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = with_input_filter("--kind counting");
     let good = fs::read(sandbox.input("good")).unwrap();
-    let table = 4096;
-    let flipped = |at: usize| {
-        let mut bad = good.clone();
-        bad[at] ^= 4;
-        bad
-    };
-    let (cut, longer) = (good[..good.len() - 1].to_vec(), [&good[..], b"\n"].concat());
-    for (number, (bad, part)) in [
-        (flipped(60), "header is damaged"),
-        (flipped(table), "table is damaged"),
-        (flipped(good.len() - 1), "section 0 of its body is damaged"),
-        (cut, "bytes instead of"),
-        (longer, "bytes instead of"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        sandbox.write("bad", bad);
-        refused_by(|command| is_wanted(number, command), &sandbox, 7, part);
+    for (name, at) in [("header", 60), ("table", 4096), ("body", good.len() - 1)] {
+        let mut flipped = good.clone();
+        flipped[at] ^= 4;
+        sandbox.write(name, flipped);
     }
+    sandbox.write("cut", &good[..good.len() - 1]);
+    sandbox.write("longer", [&good[..], b"\n"].concat());
+    let files = [
+        ("header", 7, "header is damaged"),
+        ("table", 7, "table is damaged"),
+        ("body", 7, "section 0 of its body is damaged"),
+        ("cut", 7, "bytes instead of"),
+        ("longer", 7, "bytes instead of"),
+    ];
+    refused(&sandbox, &files);
 }
 
 /// Sends more than a pipe holds, so that the run must have checked and mapped its filter to take it all.

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use bzip2::Compression;
 use bzip2::write::BzEncoder;
+use differential::sweep;
 
 use crate::data::{lines, megabytes};
 use crate::limits::memory::measured;
@@ -53,24 +54,13 @@ fn known() -> Vec<u8> {
         .collect()
 }
 
-/// All kinds: those that tell whether they have a line, and those that count it.
-const TELLING: [&str; 3] = ["blocked", "classic", "fingerprint"];
-const COUNTING: [&str; 2] = ["counting", "spectral"];
+const KINDS: [&str; 5] = ["fingerprint", "blocked", "classic", "counting", "spectral"];
 
 #[test]
 #[ignore = "slow: more than a second"]
 fn a_filter_larger_than_memory_answers_as_any_other() {
-    larger_than_memory_answers(&TELLING[..1], &COUNTING[..1]);
-}
-
-#[test]
-#[ignore = "slow: five filters of 64 MiB"]
-fn a_filter_of_any_kind_larger_than_memory_answers_as_any_other() {
-    larger_than_memory_answers(&TELLING, &COUNTING);
-}
-
-fn larger_than_memory_answers(telling: &[&str], counting: &[&str]) {
-    for kind in telling {
+    // Those that tell whether they have a line, and those that count it.
+    for kind in sweep::some(&["blocked", "classic", "fingerprint"], 1) {
         let sandbox = with_large_filter(kind);
         for options in ["--memory 16M -j 4", "--memory 32M -j 1"] {
             let outcome = sandbox.run(&format!("filter query ../out/f b {options}"));
@@ -85,7 +75,7 @@ fn larger_than_memory_answers(telling: &[&str], counting: &[&str]) {
         let (outcome, peak) = measured(&sandbox, "filter info ../out/f --json");
         assert!(outcome.status.success() && peak <= 16 << 20, "{peak}");
     }
-    for kind in counting {
+    for kind in sweep::some(&["counting", "spectral"], 1) {
         let sandbox = with_large_filter(kind);
         let outcome = sandbox.run("filter count ../out/f b -j 4 --memory 16M");
         let table = String::from_utf8(outcome.succeeds_silently().stdout.clone()).unwrap();
@@ -98,17 +88,7 @@ fn larger_than_memory_answers(telling: &[&str], counting: &[&str]) {
 
 #[test]
 fn a_filter_larger_than_memory_is_asked_under_the_limit() {
-    larger_than_memory_is_asked(&TELLING[2..]);
-}
-
-#[test]
-#[ignore = "slow: five filters of 64 MiB"]
-fn a_filter_of_any_kind_larger_than_memory_is_asked_under_the_limit() {
-    larger_than_memory_is_asked(&[&TELLING[..], &COUNTING].concat());
-}
-
-fn larger_than_memory_is_asked(kinds: &[&str]) {
-    for kind in kinds {
+    for kind in sweep::some(&KINDS, 1) {
         let sandbox = with_large_filter(kind);
         for (limit, threads) in [(16, 4), (32, 1)] {
             let query = format!("filter query ../out/f b -j {threads}");
@@ -121,18 +101,8 @@ fn larger_than_memory_is_asked(kinds: &[&str]) {
 #[test]
 #[ignore = "slow: more than a second"]
 fn a_filter_is_built_changed_and_merged_under_the_limit() {
-    is_built_changed_and_merged(&TELLING[1..]);
-}
-
-#[test]
-#[ignore = "slow: five filters, each changed three times"]
-fn a_filter_of_any_kind_is_built_changed_and_merged_under_the_limit() {
-    is_built_changed_and_merged(&[&TELLING[..], &COUNTING].concat());
-}
-
-fn is_built_changed_and_merged(kinds: &[&str]) {
     let sandbox = Sandbox::with(&megabytes(6, 0), &megabytes(6, 100_000));
-    for kind in kinds {
+    for kind in sweep::some(&KINDS, 2) {
         let build = format!("filter build -o ../out/f --kind {kind} --lines 900000 --size 20M");
         under(&sandbox, 40, &format!("{build} a -j 4"));
         under(&sandbox, 40, "filter insert ../out/f b -j 1");

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::time::Duration;
 
+use differential::sweep;
 use rustix::process::Signal;
 
 use crate::data::{EXACT, megabytes, small};
@@ -17,36 +18,21 @@ fn spilling() -> Sandbox {
 
 #[test]
 fn b12_a_closed_standard_input_is_an_error_of_the_input_before_anything_is_done() {
-    // It is each of the inputs by turns.
-    closed_standard_input(|turn, place| turn % 3 == place);
-}
-
-#[test]
-#[ignore = "slow: more than 30 runs"]
-fn b12_a_closed_standard_input_is_an_error_of_any_input_before_anything_is_done() {
-    closed_standard_input(|_, _| true);
-}
-
-/// Runs every task with a closed standard input, in those places that are wanted.
-fn closed_standard_input(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = spilling();
     let tasks = TASKS
         .iter()
         .map(|task| task.words)
         .zip(EXACT.into_iter().cycle());
-    let tasks = tasks.chain([("intersect", "bloom")]).enumerate();
-    for (turn, (words, strategy)) in tasks {
-        let inputs = ["a -", "- a", "a b -"].into_iter().enumerate();
-        for (_, inputs) in inputs.filter(|&(place, _)| is_wanted(turn, place)) {
-            let arguments = format!(
-                "{words} {inputs} --memory 64M --strategy {strategy} -o ../out/r --stats ../out/s"
-            );
-            let command = sandbox.command_after("exec <&-", &arguments);
-            sandbox
-                .start(command)
-                .finish()
-                .fails(3, &["outset: -: ", "Bad file descriptor"]);
-        }
+    let tasks: Vec<_> = tasks.chain([("intersect", "bloom")]).collect();
+    for ((words, strategy), inputs) in sweep::pairs(&tasks, &["a -", "- a", "a b -"]) {
+        let arguments = format!(
+            "{words} {inputs} --memory 64M --strategy {strategy} -o ../out/r --stats ../out/s"
+        );
+        let command = sandbox.command_after("exec <&-", &arguments);
+        sandbox
+            .start(command)
+            .finish()
+            .fails(3, &["outset: -: ", "Bad file descriptor"]);
     }
     sandbox
         .run("filter build a -o ../out/filter.osf")
@@ -95,36 +81,20 @@ fn b12_f7_the_numbers_of_closed_streams_are_never_used_for_a_file_of_the_run() {
 
 #[test]
 fn f7_a_closed_standard_output_is_an_error_of_the_output_before_anything_is_done() {
-    // The options by turns.
-    closed_standard_output(|turn, option| turn % 3 == option);
-}
-
-#[test]
-#[ignore = "slow: more than 30 runs"]
-fn f7_a_closed_standard_output_is_an_error_with_any_option_before_anything_is_done() {
-    closed_standard_output(|_, _| true);
-}
-
-/// Runs every task with a closed standard output, with those options that are wanted.
-fn closed_standard_output(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = spilling();
     let tasks = TASKS
         .iter()
         .map(|task| task.words)
         .zip(EXACT.into_iter().cycle());
-    let tasks = tasks.chain([("intersect", "bloom")]).enumerate();
-    for (turn, (words, strategy)) in tasks {
-        let options = ["", "--count-only", "--stats ../out/s"]
-            .into_iter()
-            .enumerate();
-        for (_, option) in options.filter(|&(number, _)| is_wanted(turn, number)) {
-            let arguments = format!("{words} a b --strategy {strategy} --memory 64M {option}");
-            let command = sandbox.command_after("exec >&-", &arguments);
-            sandbox
-                .start(command)
-                .finish()
-                .fails(5, &["outset: standard output: ", "Bad file descriptor"]);
-        }
+    let tasks: Vec<_> = tasks.chain([("intersect", "bloom")]).collect();
+    let options = ["", "--count-only", "--stats ../out/s"];
+    for ((words, strategy), option) in sweep::pairs(&tasks, &options) {
+        let arguments = format!("{words} a b --strategy {strategy} --memory 64M {option}");
+        let command = sandbox.command_after("exec >&-", &arguments);
+        sandbox
+            .start(command)
+            .finish()
+            .fails(5, &["outset: standard output: ", "Bad file descriptor"]);
     }
     let options = ["-o /dev/stdout", "--stats /dev/stdout -o ../out/r"];
     for option in options.iter().filter(|_| makes_linux_calls()) {
@@ -233,18 +203,6 @@ fn assert_ends_quietly(sandbox: &Sandbox, arguments: &str) {
 
 #[test]
 fn f7_every_command_ends_quietly_by_a_signal_when_nobody_reads_what_it_prints() {
-    // Two of the tasks whose answer has an order.
-    commands_end_quietly(|task| task % 4 == 1);
-}
-
-#[test]
-#[ignore = "slow: nine runs that spill"]
-fn f7_every_task_ends_quietly_by_a_signal_when_nobody_reads_what_it_prints() {
-    commands_end_quietly(|_| true);
-}
-
-/// Runs all commands that print, and those tasks that are wanted by their number, over inputs that spill.
-fn commands_end_quietly(is_wanted: fn(usize) -> bool) {
     let (a, b) = small();
     let sandbox = Sandbox::with(&a, &b);
     let build = "filter build a --kind counting --lines 100K --size 1M -o ../out/filter";
@@ -253,9 +211,10 @@ fn commands_end_quietly(is_wanted: fn(usize) -> bool) {
         assert_ends_quietly(&sandbox, arguments);
     }
     let sandbox = spilling();
-    let tasks = by_turns(1).enumerate();
-    let tasks = tasks.filter(|&(number, _)| is_wanted(number));
-    let tasks = tasks.map(|(_, (task, strategy))| (task.words, strategy));
+    let mut tasks: Vec<_> = by_turns(1).collect();
+    // So that the answers of the few have an order.
+    tasks.rotate_left(1);
+    let tasks = sweep::some(&tasks, 2).map(|(task, strategy)| (task.words, *strategy));
     for (words, strategy) in tasks.chain([("intersect", "bloom --bits-per-key 3")]) {
         let arguments = format!(
             "{words} a b --strategy {strategy} --memory 16M --stats ../out/s --report ../out/page.html"

@@ -3,6 +3,7 @@
 use std::fs;
 
 use data_gen::Compression;
+use differential::sweep;
 use serde_json::Value;
 
 use crate::data::{DIFF, EXACT, OPERATIONS, UNION, lines, megabytes};
@@ -34,37 +35,23 @@ fn three() -> [Vec<u8>; 3] {
 
 #[test]
 fn a19_every_operation_reads_every_format_by_every_strategy() {
-    // Some of the operations for each format, and others for the next one.
-    operations_read_formats(|format, operation| (format + operation) % 5 == 0);
-}
-
-#[test]
-#[ignore = "slow: close to a second"]
-fn a19_every_operation_reads_every_format() {
-    operations_read_formats(|_, _| true);
-}
-
-/// Runs those operations over those formats that are wanted by their numbers.
-fn operations_read_formats(is_wanted: fn(usize, usize) -> bool) {
     let texts = three();
     let all = [&texts[0][..], &texts[1], &texts[2]];
+    let formats = Compression::ALL.map(|compression| {
+        let of = |text: usize, count| frames(compression, &texts[text], count);
+        (of(0, 3), of(1, 1))
+    });
     let sandbox = Sandbox::new();
-    let mut strategies = EXACT.into_iter().cycle();
-    for (format, compression) in Compression::ALL.into_iter().enumerate() {
-        sandbox.write("a", frames(compression, &texts[0], 3));
-        sandbox.write("b", frames(compression, &texts[1], 1));
-        // A plain file among the others.
-        sandbox.write("c", &texts[2]);
-        let operations = OPERATIONS.iter().enumerate();
-        for (_, operation) in operations.filter(|&(number, _)| is_wanted(format, number)) {
-            let (words, strategy) = (operation.words, strategies.next().unwrap());
-            sandbox
-                .run(&format!("{words} a b c --strategy {strategy}"))
-                .succeeds_silently()
-                .has_written(&operation.of(&all));
-        }
-        // The operations by another strategy for the next format.
-        strategies.next();
+    // A plain file among the others.
+    sandbox.write("c", &texts[2]);
+    for ((a, b), operation, strategy) in sweep::triples(&formats, &OPERATIONS, &EXACT) {
+        sandbox.write("a", a);
+        sandbox.write("b", b);
+        let words = operation.words;
+        sandbox
+            .run(&format!("{words} a b c --strategy {strategy}"))
+            .succeeds_silently()
+            .has_written(&operation.of(&all));
     }
 }
 
@@ -171,49 +158,33 @@ fn b20_files_of_a_side_may_be_compressed_each_in_its_own_way() {
 
 #[test]
 fn b21_a_damaged_file_fails_the_run_with_its_name_and_leaves_no_output() {
-    // Each file of some formats as a file, and of others through a pipe.
-    damaged_files(|turn, damage, is_piped| (turn + damage) % 3 == usize::from(is_piped));
-}
-
-#[test]
-#[ignore = "slow: every damage to every format"]
-fn b21_a_damaged_file_of_any_format_fails_the_run_with_its_name() {
-    damaged_files(|_, _, _| true);
-}
-
-/// Runs over those damaged files that are wanted by their format, their damage, and whether a pipe has them.
-fn damaged_files(is_wanted: fn(usize, usize, bool) -> bool) {
     let sandbox = Sandbox::new();
     let text = lines(0..20_000);
     sandbox.write("b", lines(0..100));
-    for (turn, (compression, task)) in Compression::ALL.into_iter().zip(&TASKS).enumerate() {
-        let whole = frames(compression, &text, 2);
-        let mut changed = whole.clone();
-        let middle = whole.len() / 2 + 100;
-        changed[middle..middle + 4].fill(0x55);
-        let damaged = [
-            (whole[..whole.len() - 3].to_vec(), "end early"),
-            (
-                [&whole[..], b"https://example.com/\n"].concat(),
-                "other bytes follow",
-            ),
-            (changed, " data are damaged at byte "),
-        ];
-        for (number, (file, words)) in damaged.into_iter().enumerate() {
-            sandbox.write("a", &file);
-            if is_wanted(turn, number, false) {
-                let arguments = format!("{} a b -o ../out/r", task.words);
-                sandbox
-                    .run(&arguments)
-                    .fails(3, &["a: ", words, "--decompress none"]);
-                assert!(!sandbox.output("r").exists());
-            }
-            if is_wanted(turn, number, true) {
-                let arguments = format!("{} - b -o ../out/r", task.words);
-                sandbox.run_fed(&arguments, &file).fails(3, &["-: ", words]);
-                assert!(!sandbox.output("r").exists());
-            }
+    let formats: Vec<_> = Compression::ALL.into_iter().zip(&TASKS).collect();
+    // As a file, and through a pipe.
+    let inputs = [("a", "--decompress none"), ("-", "")];
+    let faults = [
+        "end early",
+        "other bytes follow",
+        " data are damaged at byte ",
+    ];
+    for ((compression, task), (input, advice), words) in sweep::triples(&formats, &inputs, &faults)
+    {
+        let mut file = frames(*compression, &text, 2);
+        let middle = file.len() / 2 + 100;
+        match *words {
+            "end early" => file.truncate(file.len() - 3),
+            "other bytes follow" => file.extend_from_slice(b"https://example.com/\n"),
+            _ => file[middle..middle + 4].fill(0x55),
         }
+        sandbox.write("a", &file);
+        let fed: &[u8] = if *input == "-" { &file } else { b"" };
+        let arguments = format!("{} {input} b -o ../out/r", task.words);
+        sandbox
+            .run_fed(&arguments, fed)
+            .fails(3, &[&format!("{input}: "), words, advice]);
+        assert!(!sandbox.output("r").exists());
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use data_gen::Compression;
+use differential::sweep;
 use serde_json::Value;
 
 use crate::sandbox::{Outcome, Sandbox};
@@ -54,140 +55,72 @@ fn text(outcome: &Outcome) -> &str {
 
 #[test]
 fn b25_a_damaged_field_spoils_its_own_line_and_no_other() {
-    // Each damage at one place, and at each place two of them at least; there by half of the commands.
-    damaged_fields(
-        |damage, place| damage % 3 == place,
-        |damage, command| (damage + command) % 2 == 0,
-    );
-}
-
-#[test]
-#[ignore = "slow: every damage at every place"]
-fn b25_a_damaged_field_spoils_its_own_line_and_no_other_wherever_it_is() {
-    damaged_fields(|_, _| true, |_, _| true);
-}
-
-/// Tries those damages at those places with those commands that are wanted by their numbers.
-fn damaged_fields(
-    is_wanted: fn(usize, usize) -> bool,
-    is_command_wanted: fn(usize, usize) -> bool,
-) {
     let sandbox = Sandbox::new();
     let header = "id,name,more\n";
     let ids: Vec<String> = (0..ROWS).map(|id| format!("{id},,\n")).collect();
     let ids = ids.concat();
     sandbox.write("ids.csv", format!("{header}{ids}"));
     sandbox.write("none.csv", header);
-    for (damage, special) in DAMAGED.into_iter().enumerate() {
-        let places = [0, 200, ROWS - 1].into_iter().enumerate();
-        for (_, at) in places.filter(|&(place, _)| is_wanted(damage, place)) {
-            let all = rows(special, at, |_| true);
-            let rest = rows(special, at, |id| id != at);
-            sandbox.write("a.csv", format!("{header}{all}"));
-            let line = at + 2;
-            sandbox
-                .run("diff --csv -k id a.csv none.csv")
-                .fails(3, &[&format!("a.csv: the record at line {line} has ")]);
-            let commands = [
-                (
-                    "diff --order input a.csv none.csv",
-                    format!("{header}{rest}"),
-                ),
-                (
-                    "intersect --order input a.csv ids.csv",
-                    format!("{header}{rest}"),
-                ),
-                (
-                    "union --order input a.csv none.csv -m 24M -j 1",
-                    format!("{header}{rest}"),
-                ),
-                // The line that is left out is no longer in the second file.
-                (
-                    "diff --order input ids.csv a.csv",
-                    format!("{header}{at},,\n"),
-                ),
-                (
-                    "diff --order input ids.csv a.csv -m 24M --strategy partition",
-                    format!("{header}{at},,\n"),
-                ),
-            ];
-            let commands = commands.into_iter().enumerate();
-            for (_, (command, expected)) in
-                commands.filter(|&(number, _)| is_command_wanted(damage, number))
-            {
-                let outcome = sandbox.run(&format!(
-                    "{command} --csv -k id --bad-records skip --stats ../out/s"
-                ));
-                outcome.succeeds();
-                assert_eq!(text(&outcome), expected, "{special} {at} {command}");
-                let told = "a.csv: left out 1 line without a key: ";
-                assert!(outcome.stderr.contains(told), "{special} {at} {outcome}");
-                let counted = &stats(&sandbox)["inputs"];
-                let bad = counted
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .map(|input| &input["bad_records"]);
-                assert_eq!(bad.filter_map(Value::as_u64).sum::<u64>(), 1);
-            }
-            let build = "filter build --csv -k id --bad-records skip a.csv -o ../out/f -q --max-fpr 0.0001%";
-            sandbox.run(build).succeeds();
-            let outcome = sandbox.run("filter query --csv -k id --invert ../out/f ids.csv");
-            fs::remove_file(sandbox.output("f")).unwrap();
-            assert_eq!(
-                text(&outcome),
-                format!("{header}{at},,\n"),
-                "{special} {at}"
-            );
-        }
+    let commands = [
+        "diff --order input a.csv none.csv",
+        "intersect --order input a.csv ids.csv",
+        "union --order input a.csv none.csv -m 24M -j 1",
+        "diff --order input ids.csv a.csv",
+        "diff --order input ids.csv a.csv -m 24M --strategy partition",
+    ];
+    for (special, &at, command) in sweep::triples(&DAMAGED, &[0, 200, ROWS - 1], &commands) {
+        let all = rows(special, at, |_| true);
+        let rest = format!("{header}{}", rows(special, at, |id| id != at));
+        let left_out = format!("{header}{at},,\n");
+        sandbox.write("a.csv", format!("{header}{all}"));
+        let line = at + 2;
+        sandbox
+            .run("diff --csv -k id a.csv none.csv")
+            .fails(3, &[&format!("a.csv: the record at line {line} has ")]);
+        let outcome = sandbox.run(&format!(
+            "{command} --csv -k id --bad-records skip --stats ../out/s"
+        ));
+        outcome.succeeds();
+        // The line that is left out is no longer in the second file.
+        let is_second = command.contains("ids.csv a.csv");
+        let expected = if is_second { &left_out } else { &rest };
+        assert_eq!(text(&outcome), expected, "{special} {at} {command}");
+        let told = "a.csv: left out 1 line without a key: ";
+        assert!(outcome.stderr.contains(told), "{special} {at} {outcome}");
+        let counted = &stats(&sandbox)["inputs"];
+        let bad = counted
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|input| &input["bad_records"]);
+        assert_eq!(bad.filter_map(Value::as_u64).sum::<u64>(), 1);
+        let build =
+            "filter build --csv -k id --bad-records skip a.csv -o ../out/f -q --max-fpr 0.0001%";
+        sandbox.run(build).succeeds();
+        let outcome = sandbox.run("filter query --csv -k id --invert ../out/f ids.csv");
+        fs::remove_file(sandbox.output("f")).unwrap();
+        assert_eq!(text(&outcome), left_out, "{special} {at}");
     }
 }
 
 #[test]
 fn b25_quotes_are_text_in_a_field_that_does_not_begin_with_one() {
-    // Each field at one place, by one command for each delimiter.
-    quotes_are_text(
-        |field, place| field % 3 == place,
-        |turn, command| turn % 3 == command,
-    );
-}
-
-#[test]
-#[ignore = "slow: every field at every place"]
-fn b25_quotes_are_text_in_a_field_that_does_not_begin_with_one_wherever_it_is() {
-    quotes_are_text(|_, _| true, |_, _| true);
-}
-
-/// Reads those fields at those places by those commands that are wanted by their numbers.
-fn quotes_are_text(
-    is_wanted: fn(usize, usize) -> bool,
-    is_command_wanted: fn(usize, usize) -> bool,
-) {
     let sandbox = Sandbox::new();
-    let mut turn = 0;
     sandbox.write("none.csv", "");
-    for (field, special) in SOUND.into_iter().enumerate() {
-        let places = [0, 200, ROWS - 1].into_iter().enumerate();
-        for (_, at) in places.filter(|&(place, _)| is_wanted(field, place)) {
-            for (delimiter, options) in [(',', "--csv"), (';', "--csv -d ;")] {
-                let all = rows(special, at, |_| true).replace(',', &delimiter.to_string());
-                let stored = Compression::Gzip.compress(all.as_bytes()).unwrap();
-                sandbox.write("a.csv", &all);
-                sandbox.write("a.gz", stored);
-                let commands = [
-                    "diff a.csv none.csv",
-                    "union a.gz",
-                    "diff a.gz none.csv -m 24M -j 1",
-                ];
-                turn += 1;
-                let commands = commands.into_iter().enumerate();
-                for (_, command) in commands.filter(|&(number, _)| is_command_wanted(turn, number))
-                {
-                    let outcome = sandbox.run(&format!("{command} {options} -k 1 --order input"));
-                    outcome.succeeds();
-                    assert_eq!(text(&outcome), all, "{special} {at} {command}");
-                }
-            }
+    let commands = [
+        "diff a.csv none.csv",
+        "union a.gz",
+        "diff a.gz none.csv -m 24M -j 1",
+    ];
+    for (special, &at, command) in sweep::triples(&SOUND, &[0, 200, ROWS - 1], &commands) {
+        for (delimiter, options) in [(',', "--csv"), (';', "--csv -d ;")] {
+            let all = rows(special, at, |_| true).replace(',', &delimiter.to_string());
+            let stored = Compression::Gzip.compress(all.as_bytes()).unwrap();
+            sandbox.write("a.csv", &all);
+            sandbox.write("a.gz", stored);
+            let outcome = sandbox.run(&format!("{command} {options} -k 1 --order input"));
+            outcome.succeeds();
+            assert_eq!(text(&outcome), all, "{special} {at} {command}");
         }
     }
 }

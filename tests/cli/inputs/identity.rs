@@ -8,6 +8,8 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
+use differential::sweep;
+
 use crate::data::{common, lines};
 use crate::sandbox::Sandbox;
 use crate::tasks::TASKS;
@@ -17,38 +19,22 @@ const STRATEGIES: [&str; 5] = ["auto", "memory", "sieve", "partition", "bloom"];
 
 #[test]
 fn b11_one_pipe_named_twice_is_refused_whatever_it_is_called() {
-    // The commands by turns.
-    one_pipe_twice(|names, command| (names + command) % 3 == 0);
-}
-
-#[test]
-#[ignore = "slow: 60 runs"]
-fn b11_one_pipe_named_twice_is_refused_by_every_command() {
-    one_pipe_twice(|_, _| true);
-}
-
-/// Runs those commands with those names of a pipe that are wanted by their numbers.
-fn one_pipe_twice(is_wanted: fn(usize, usize) -> bool) {
     let text = lines(0..3000);
     let sandbox = Sandbox::with(&text, b"");
-    for (turn, names) in [
+    let pipes = [
         "- /dev/stdin",
         "/dev/stdin -",
         "- /dev/fd/0",
         "/proc/self/fd/0 -",
         "a - /dev/fd/0",
         "/dev/stdin /dev/stdin",
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let tasks = TASKS.iter().map(|task| task.words);
-        let commands = tasks.chain(["estimate", "plan"]).enumerate();
-        for (_, command) in commands.filter(|&(number, _)| is_wanted(turn, number)) {
-            sandbox
-                .run_fed(&format!("{command} {names}"), &text)
-                .fails(2, &["can only be read once"]);
-        }
+    ];
+    let tasks = TASKS.iter().map(|task| task.words);
+    let commands: Vec<&str> = tasks.chain(["estimate", "plan"]).collect();
+    for (names, command) in sweep::pairs(&pipes, &commands) {
+        sandbox
+            .run_fed(&format!("{command} {names}"), &text)
+            .fails(2, &["can only be read once"]);
     }
     for strategy in STRATEGIES {
         let arguments = format!("intersect - /dev/stdin --strategy {strategy}");
@@ -118,47 +104,31 @@ fn b8_a_file_on_standard_input_is_read_from_where_it_stands() {
 
 #[test]
 fn b19_files_of_the_kernel_whose_size_is_not_true_are_read_to_their_end() {
-    // The strategies and the tasks by turns.
-    files_of_the_kernel(|file, way| way % 3 == file);
-}
-
-#[test]
-#[ignore = "slow: 39 runs"]
-fn b19_files_of_the_kernel_whose_size_is_not_true_are_read_to_their_end_by_every_task() {
-    files_of_the_kernel(|_, _| true);
-}
-
-/// Reads each of the files by those strategies and tasks that are wanted by their numbers.
-fn files_of_the_kernel(is_wanted: fn(usize, usize) -> bool) {
     // Of /sys, which claim a page, and of /proc, which claim to be empty.
     let shown = [
         "/sys/kernel/mm/transparent_hugepage/enabled",
         "/sys/kernel/uevent_seqnum",
         "/proc/version",
     ];
-    let sandbox = Sandbox::with(b"", b"other\n");
-    let mut tried = 0;
-    for (number, path) in shown.into_iter().enumerate() {
-        let Ok(text) = fs::read(path) else {
-            println!("skipped: {path} is not there");
-            continue;
-        };
-        tried += 1;
-        sandbox.write("copy", &text);
-        let strategies = STRATEGIES.into_iter().enumerate();
-        for (_, strategy) in strategies.filter(|&(way, _)| is_wanted(number, way)) {
-            let outcome = sandbox.run(&format!("intersect copy {path} --strategy {strategy}"));
-            outcome.succeeds().has_lines(&common(&[&text]));
-        }
-        let tasks = TASKS.iter().enumerate();
-        for (_, task) in tasks.filter(|&(task, _)| is_wanted(number, task)) {
-            let arguments = format!("{} {path} b", task.words);
-            let outcome = sandbox.run(&arguments);
-            let answer = task.of(&[&text, b"other\n"]);
-            answer.assert_is(&outcome.succeeds().stdout, &arguments);
-        }
+    let (there, others): (Vec<&str>, Vec<&str>) =
+        shown.into_iter().partition(|path| fs::read(path).is_ok());
+    for path in others {
+        println!("skipped: {path} is not there");
     }
-    assert!(tried > 0, "none of {shown:?} is there");
+    assert!(!there.is_empty(), "none of {shown:?} is there");
+    let sandbox = Sandbox::with(b"", b"other\n");
+    for (path, strategy) in sweep::pairs(&there, &STRATEGIES) {
+        let text = fs::read(path).unwrap();
+        sandbox.write("copy", &text);
+        let outcome = sandbox.run(&format!("intersect copy {path} --strategy {strategy}"));
+        outcome.succeeds().has_lines(&common(&[&text]));
+    }
+    for (path, task) in sweep::pairs(&there, &TASKS) {
+        let arguments = format!("{} {path} b", task.words);
+        let outcome = sandbox.run(&arguments);
+        let answer = task.of(&[&fs::read(path).unwrap(), b"other\n"]);
+        answer.assert_is(&outcome.succeeds().stdout, &arguments);
+    }
 }
 
 /// A sandbox with two inputs, a filter of one, and other names for it.
@@ -204,45 +174,26 @@ fn b9_no_command_replaces_a_file_that_it_reads() {
 
 #[test]
 fn b9_an_input_is_no_output_of_any_command_whatever_it_is_called() {
-    // The names by turns.
-    input_as_output(|name, command| command % 3 == name);
-}
-
-#[test]
-#[ignore = "slow: 54 runs"]
-fn b9_an_input_under_any_name_is_no_output_of_any_command() {
-    input_as_output(|_, _| true);
-}
-
-/// Runs those commands with those names of an input as their output that are wanted by their numbers.
-fn input_as_output(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = with_filter();
     symlink("a", sandbox.input("link")).unwrap();
-    for (number, name) in ["a", "link", "./a"].into_iter().enumerate() {
-        let is_wanted = |command| is_wanted(number, command);
-        let tasks = TASKS.iter().enumerate();
-        for (_, task) in tasks.filter(|&(task, _)| is_wanted(task)) {
-            let command = format!("{} a b -o {name}", task.words);
-            sandbox.run(&command).fails(2, &["this command reads it"]);
-        }
-        let commands = [
-            "intersect a b --stats",
-            "intersect a b --report",
-            "intersect a b --save-filter",
-            "compare a b --stats",
-            "compare a b --report",
-            "overlaps a b --report",
-            "compare a b --list-false",
-            "compare --operation diff a b --list-missing",
-            "filter build a -o",
-            "filter query filter a -o",
-        ];
-        let commands = commands.into_iter().enumerate();
-        for (_, command) in commands.filter(|&(command, _)| is_wanted(command)) {
-            sandbox
-                .run(&format!("{command} {name}"))
-                .fails(2, &["this command reads it"]);
-        }
+    let tasks = TASKS.iter().map(|task| format!("{} a b -o", task.words));
+    let others = [
+        "intersect a b --stats",
+        "intersect a b --report",
+        "intersect a b --save-filter",
+        "compare a b --stats",
+        "compare a b --report",
+        "overlaps a b --report",
+        "compare a b --list-false",
+        "compare --operation diff a b --list-missing",
+        "filter build a -o",
+        "filter query filter a -o",
+    ];
+    let commands: Vec<String> = tasks.chain(others.map(str::to_owned)).collect();
+    for (name, command) in sweep::pairs(&["a", "link", "./a"], &commands) {
+        sandbox
+            .run(&format!("{command} {name}"))
+            .fails(2, &["this command reads it"]);
     }
 }
 

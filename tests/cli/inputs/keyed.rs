@@ -3,6 +3,7 @@
 use std::fs;
 
 use data_gen::Compression;
+use differential::sweep;
 use serde_json::Value;
 
 use crate::sandbox::{Outcome, Sandbox};
@@ -75,20 +76,8 @@ fn a21_the_records_of_the_first_file_come_whole() {
 
 #[test]
 fn a21_every_syntax_gives_the_same_records() {
-    // By two of three strategies.
-    every_syntax(|turn, strategy| turn % 3 != strategy);
-}
-
-#[test]
-#[ignore = "slow: 39 runs"]
-fn a21_every_syntax_gives_the_same_records_by_every_strategy() {
-    every_syntax(|_, _| true);
-}
-
-/// Runs each syntax by those strategies that are wanted.
-fn every_syntax(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = Sandbox::new();
-    for (turn, (options, first, second, expected)) in [
+    let syntaxes = [
         ("--tsv -k 2", "1\ta\n2\tb\n3\ta\n", "x\ta\n", "1\ta\n3\ta\n"),
         ("-d : -k 2", "1:\"a\n2:b\n", "x:\"a\n", "1:\"a\n"),
         ("-d \\t -k 1", "a\t1\nb\t2\n", "b\n", "b\t2\n"),
@@ -122,19 +111,15 @@ fn every_syntax(is_wanted: fn(usize, usize) -> bool) {
             "\" A \",1\n",
         ),
         ("-z --tsv -k 1", "a\n\tx\0b\ty\0", "a\n\0", "a\n\tx\0"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    ];
+    let strategies = ["auto", "partition", "sieve"];
+    for (&(options, first, second, expected), strategy) in sweep::pairs(&syntaxes, &strategies) {
         sandbox.write("a", first);
         sandbox.write("b", second);
-        let strategies = ["auto", "partition", "sieve"].into_iter().enumerate();
-        for (_, strategy) in strategies.filter(|&(number, _)| is_wanted(turn, number)) {
-            let arguments = format!("intersect {options} --strategy {strategy} --order input a b");
-            let outcome = sandbox.run(&arguments);
-            outcome.succeeds();
-            assert_eq!(text(&outcome), expected, "{arguments}");
-        }
+        let arguments = format!("intersect {options} --strategy {strategy} --order input a b");
+        let outcome = sandbox.run(&arguments);
+        outcome.succeeds();
+        assert_eq!(text(&outcome), expected, "{arguments}");
     }
 }
 
@@ -251,22 +236,6 @@ fn a21_every_command_that_reads_lines_takes_keys() {
 
 #[test]
 fn b22_a_record_without_a_key_fails_the_run_or_is_left_out_and_counted() {
-    // Each fails a plain file or a compressed one by turns, by a command of its own, and the other is read without it.
-    records_without_a_key(|record, file, command| {
-        let is_left_out = (record + file) % 2 == 0;
-        command == if is_left_out { 4 } else { record }
-    });
-}
-
-#[test]
-#[ignore = "slow: every damage by every command"]
-fn b22_a_record_without_a_key_fails_the_run_of_any_command() {
-    records_without_a_key(|_, _, _| true);
-}
-
-/// Runs those of four commands that are wanted over each record in each file, which fail, and a fifth, which leaves the
-/// record out; all are known by their indexes.
-fn records_without_a_key(is_wanted: fn(usize, usize, usize) -> bool) {
     let sandbox = Sandbox::new();
     sandbox.write("b", "x,y,z\n");
     let filler = "1,a,b\n".repeat(60_000);
@@ -280,56 +249,37 @@ fn records_without_a_key(is_wanted: fn(usize, usize, usize) -> bool) {
         ("--csv -k 1", "1,\"a\"b,c", "has text after a closing quote"),
         ("-d , -k 3", "1,a", "has no field 3"),
     ];
-    for (number, (options, record, what)) in records.into_iter().enumerate() {
-        for (packed, name) in ["a", "a.gz"].into_iter().enumerate() {
-            let is_wanted = |command| is_wanted(number, packed, command);
-            let file = format!("{filler}{record}\n{filler}");
-            let file = match name {
-                "a" => file.into_bytes(),
-                _ => Compression::Gzip.compress(file.as_bytes()).unwrap(),
-            };
-            sandbox.write(name, &file);
-            let commands = ["intersect", "diff", "union", "diff --keys-only"];
-            let failing = commands.into_iter().enumerate();
-            for (_, command) in failing.filter(|&(command, _)| is_wanted(command)) {
-                let arguments = format!("{command} {options} {name} b -o ../out/r");
-                let location = format!("{name}: the record at line 60001 {what}");
-                sandbox.run(&arguments).fails(3, &[&location]);
-                assert!(!sandbox.output("r").exists());
-            }
-            if !is_wanted(commands.len()) {
-                continue;
-            }
-            let arguments =
-                format!("diff {options} --bad-records skip {name} b --stats ../out/s -o ../out/r");
-            let outcome = sandbox.run(&arguments);
-            outcome.succeeds();
-            assert!(
-                outcome.stderr.contains(": left out 1 line without a key"),
-                "{outcome}"
-            );
-            let stats: Value =
-                serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
-            assert_eq!(stats["inputs"][0]["bad_records"], 1);
-            assert_eq!(stats["inputs"][0]["lines"], 120_000);
-            fs::remove_file(sandbox.output("r")).unwrap();
-        }
+    let commands = ["intersect", "diff", "union", "diff --keys-only"];
+    for ((options, record, what), name, command) in
+        sweep::triples(&records, &["a", "a.gz"], &commands)
+    {
+        let file = format!("{filler}{record}\n{filler}");
+        let file = match *name {
+            "a" => file.into_bytes(),
+            _ => Compression::Gzip.compress(file.as_bytes()).unwrap(),
+        };
+        sandbox.write(name, &file);
+        let arguments = format!("{command} {options} {name} b -o ../out/r");
+        let location = format!("{name}: the record at line 60001 {what}");
+        sandbox.run(&arguments).fails(3, &[&location]);
+        assert!(!sandbox.output("r").exists());
+        let arguments =
+            format!("diff {options} --bad-records skip {name} b --stats ../out/s -o ../out/r");
+        let outcome = sandbox.run(&arguments);
+        outcome.succeeds();
+        assert!(
+            outcome.stderr.contains(": left out 1 line without a key"),
+            "{outcome}"
+        );
+        let stats: Value = serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
+        assert_eq!(stats["inputs"][0]["bad_records"], 1);
+        assert_eq!(stats["inputs"][0]["lines"], 120_000);
+        fs::remove_file(sandbox.output("r")).unwrap();
     }
 }
 
 #[test]
 fn b22_a_quote_that_is_never_closed_does_not_shorten_the_answer() {
-    quote_that_is_never_closed(&["a.gz"], &["a"]);
-}
-
-#[test]
-#[ignore = "slow: 22 MB by every way of reading"]
-fn b22_a_quote_that_is_never_closed_does_not_shorten_the_answer_however_it_is_read() {
-    quote_that_is_never_closed(&["a", "a.gz"], &["a", "a.gz", "-"]);
-}
-
-/// Reads a long file with such a quote: it fails the run from the inputs `failing`, and is left out from the others.
-fn quote_that_is_never_closed(failing: &[&str], skipping: &[&str]) {
     let sandbox = Sandbox::new();
     sandbox.write("b", "x\n");
     let filler = "1,a,b\n".repeat(60_000);
@@ -345,13 +295,13 @@ fn quote_that_is_never_closed(failing: &[&str], skipping: &[&str]) {
     let all = format!("{filler}2,\"a,b\n{long}3,c,d\n");
     sandbox.write("a", &all);
     sandbox.write("a.gz", Compression::Gzip.compress(all.as_bytes()).unwrap());
-    for name in failing {
+    for name in sweep::some(&["a.gz", "a"], 1) {
         let arguments = format!("diff --csv -k 1 {name} b -o ../out/r --memory 20M");
         let location = format!("{name}: the record at line 60001 has a quote that is never closed");
         sandbox.run(&arguments).fails(3, &[&location]);
         assert!(!sandbox.output("r").exists());
     }
-    for name in skipping {
+    for name in sweep::some(&["a", "a.gz", "-"], 1) {
         let fed = if *name == "-" { &all } else { "" };
         let arguments = format!(
             "diff --csv -k 1 --keys-only --bad-records skip {name} b --memory 20M --order sorted"
@@ -502,32 +452,19 @@ fn b22_a_compressed_file_without_records_has_the_columns_of_the_others() {
 
 #[test]
 fn c13_memory_stays_under_the_limit_with_records() {
-    memory_stays_under_the_limit(4);
-}
-
-#[test]
-#[ignore = "slow: more operations"]
-fn c13_memory_stays_under_the_limit_with_records_for_more_operations() {
-    memory_stays_under_the_limit(1);
-}
-
-/// Runs every so many operations under their limits.
-fn memory_stays_under_the_limit(step: usize) {
     let sandbox = Sandbox::new();
     let record = |number: u64| format!("{number},\"name, {number}\",{:x<60}\n", number % 977);
     let file = |range: std::ops::Range<u64>| range.map(record).collect::<String>();
     sandbox.write("a", file(0..150_000));
     sandbox.write("b", file(100_000..250_000));
-    for (command, memory, lines) in [
+    let operations = [
         ("intersect", 16, 50_000),
         ("intersect --distinct", 16, 50_000),
+        ("symdiff --strategy sieve", 18, 200_000),
         ("diff -i", 18, 100_000),
         ("union", 16, 250_000),
-        ("symdiff --strategy sieve", 18, 200_000),
-    ]
-    .into_iter()
-    .step_by(step)
-    {
+    ];
+    for &(command, memory, lines) in sweep::some(&operations, 2) {
         let arguments =
             format!("{command} --csv -k 2 --memory {memory}M --stats ../out/s a b -o ../out/r");
         sandbox.run(&arguments).succeeds();

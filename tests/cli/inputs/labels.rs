@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use differential::sweep;
+
 use crate::sandbox::{Outcome, Sandbox};
 
 /// Two keys that both files have, one of them twice in the first; and repeats of whole records.
@@ -14,22 +16,10 @@ fn text(outcome: &Outcome) -> &str {
 
 #[test]
 fn a21_labels_and_options_of_the_key_do_not_decide_which_records_come() {
-    // By one strategy each.
-    labels_do_not_decide(|turn, way| turn % 3 == way);
-}
-
-#[test]
-#[ignore = "slow: 36 runs"]
-fn a21_labels_and_options_of_the_key_do_not_decide_which_records_come_by_any_strategy() {
-    labels_do_not_decide(|_, _| true);
-}
-
-/// Runs each of the options by those strategies that are wanted.
-fn labels_do_not_decide(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = Sandbox::new();
     sandbox.write("a", FIRST);
     sandbox.write("b", SECOND);
-    for (turn, (options, expected)) in [
+    let records = [
         ("intersect", "k,n\na,1\na,3\na,1\n"),
         (
             "intersect --which",
@@ -51,18 +41,12 @@ fn labels_do_not_decide(is_wanted: fn(usize, usize) -> bool) {
         ("union --count", "count,k,n\n5,a,1\n1,B,2\n1,c,4\n1,b,9\n"),
         ("symdiff --count", "count,k,n\n1,B,2\n1,c,4\n1,b,9\n"),
         ("intersect --at-least 2 --count", "count,k,n\n5,a,1\n"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let ways = ["", "--strategy partition", "--strategy sieve -m 24M"]
-            .into_iter()
-            .enumerate();
-        for (_, how) in ways.filter(|&(way, _)| is_wanted(turn, way)) {
-            let arguments = format!("{options} {how} --csv -k k --order input a b");
-            let outcome = sandbox.run(&arguments);
-            assert_eq!(text(&outcome), expected, "{arguments}");
-        }
+    ];
+    let ways = ["", "--strategy partition", "--strategy sieve -m 24M"];
+    for (&(options, expected), how) in sweep::pairs(&records, &ways) {
+        let arguments = format!("{options} {how} --csv -k k --order input a b");
+        let outcome = sandbox.run(&arguments);
+        assert_eq!(text(&outcome), expected, "{arguments}");
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use differential::sweep;
+
 use crate::limits::memory::measured;
 use crate::sandbox::Sandbox;
 
@@ -38,21 +40,10 @@ fn records(text: &str) -> [(&'static str, &'static str, String); 4] {
 
 #[test]
 fn b28_a_key_of_any_length_that_memory_has_room_for_is_copied() {
-    // Each form by one strategy under one limit: each of the four ways.
-    long_keys(|form, strategy, limit| (form % 2, form / 2) == (strategy, limit));
-}
-
-#[test]
-#[ignore = "slow: every form by every strategy under every limit"]
-fn b28_a_key_of_any_form_and_length_that_memory_has_room_for_is_copied() {
-    long_keys(|_, _, _| true);
-}
-
-/// Copies long keys of those forms by those strategies under those limits that are wanted by their numbers.
-fn long_keys(is_wanted: fn(usize, usize, usize) -> bool) {
     let sandbox = Sandbox::new();
     let text = |number: usize| format!("liné {number} ").repeat(60_000 + number);
-    for form in 0..4 {
+    let strategies = ["partition", "sieve"];
+    for (&form, strategy, limit) in sweep::triples(&[0, 1, 2, 3], &strategies, &["40M", "1G"]) {
         let of = |number: usize| records(&text(number))[form].clone();
         let mut all = String::new();
         for number in [0, 1, 0, 2, 1, 0] {
@@ -61,23 +52,18 @@ fn long_keys(is_wanted: fn(usize, usize, usize) -> bool) {
         let (name, words, _) = of(0);
         sandbox.write("a", &all);
         let distinct: BTreeSet<&str> = all.lines().collect();
-        for (way, strategy) in ["partition", "sieve"].into_iter().enumerate() {
-            let limits = ["40M", "1G"].into_iter().enumerate();
-            for (_, limit) in limits.filter(|&(limit, _)| is_wanted(form, way, limit)) {
-                let arguments = format!("union a {words} --strategy {strategy} -m {limit} -j 2");
-                let (outcome, peak) = measured(&sandbox, &arguments);
-                let found = String::from_utf8(outcome.succeeds().stdout.clone()).unwrap();
-                assert!(
-                    found.lines().collect::<BTreeSet<_>>() == distinct,
-                    "{name}: {arguments}"
-                );
-                assert_eq!(found.lines().count(), 3, "{name}: {arguments}");
-                assert!(
-                    peak <= if limit == "40M" { 40 << 20 } else { 1 << 30 },
-                    "{peak}"
-                );
-            }
-        }
+        let arguments = format!("union a {words} --strategy {strategy} -m {limit} -j 2");
+        let (outcome, peak) = measured(&sandbox, &arguments);
+        let found = String::from_utf8(outcome.succeeds().stdout.clone()).unwrap();
+        assert!(
+            found.lines().collect::<BTreeSet<_>>() == distinct,
+            "{name}: {arguments}"
+        );
+        assert_eq!(found.lines().count(), 3, "{name}: {arguments}");
+        assert!(
+            peak <= if *limit == "40M" { 40 << 20 } else { 1 << 30 },
+            "{peak}"
+        );
     }
     sandbox.write("a", &records(&text(400_000))[0].2);
     let outcome = sandbox.run("union a --jsonl -k text -m 16M");

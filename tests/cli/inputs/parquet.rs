@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 
+use differential::sweep;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::properties::WriterProperties;
@@ -906,17 +907,6 @@ fn b23_every_command_that_reads_lines_reads_parquet() {
 
 #[test]
 fn c14_memory_stays_under_the_limit_with_parquet() {
-    memory_stays_under_the_limit(4);
-}
-
-#[test]
-#[ignore = "slow: more operations"]
-fn c14_memory_stays_under_the_limit_with_parquet_for_more_operations() {
-    memory_stays_under_the_limit(1);
-}
-
-/// Runs every so many operations under their limits.
-fn memory_stays_under_the_limit(step: usize) {
     let sandbox = Sandbox::new();
     let row = |number: u64| {
         (
@@ -927,16 +917,14 @@ fn memory_stays_under_the_limit(step: usize) {
     let rows = |range: std::ops::Range<u64>| range.map(row).collect::<Vec<_>>();
     write(&sandbox.input("a"), &rows(0..150_000), 40_000);
     write(&sandbox.input("b"), &rows(100_000..250_000), 1 << 20);
-    for (command, memory, lines) in [
+    let operations = [
         ("intersect", 32, 50_000),
         ("intersect --rows --order input", 32, 50_000),
+        ("diff -o ../out/r.parquet", 40, 100_000),
         ("diff --strategy partition", 24, 100_000),
         ("union", 28, 250_000),
-        ("diff -o ../out/r.parquet", 40, 100_000),
-    ]
-    .into_iter()
-    .step_by(step)
-    {
+    ];
+    for &(command, memory, lines) in sweep::some(&operations, 2) {
         let options = "-k page.url --stats ../out/s a b";
         let output = if command.contains("-o") {
             ""
@@ -985,17 +973,6 @@ fn c14_copying_long_values_stays_under_the_limit() {
 
 #[test]
 fn c14_copying_many_rows_stays_under_every_limit_that_is_enough() {
-    limits_of_a_copy(8);
-}
-
-#[test]
-#[ignore = "slow: nine limits"]
-fn c14_copying_many_rows_stays_under_each_of_many_limits_that_are_enough() {
-    limits_of_a_copy(2);
-}
-
-/// Copies many rows under limits that lie so many MiB apart.
-fn limits_of_a_copy(step: usize) {
     let sandbox = Sandbox::new();
     // More rows than a row group gets, and a dictionary of many short values, whose table is much larger.
     let row = |number: i64| {
@@ -1008,7 +985,8 @@ fn limits_of_a_copy(step: usize) {
     write(&sandbox.input("a"), &rows, 20_000);
     sandbox.write("none", "x\n");
     let mut succeeded = 0;
-    for mebibytes in (20..=36).step_by(step) {
+    let limits = [36, 34, 32, 30, 28, 26, 24, 22, 20];
+    for &mebibytes in sweep::some(&limits, 3) {
         let outcome = sandbox.run(&format!(
             "diff -k page.url a none --memory {mebibytes}M --stats ../out/s -o ../out/r.parquet"
         ));

@@ -4,6 +4,7 @@
 use std::fs;
 
 use data_gen::Compression;
+use differential::sweep;
 use serde_json::Value;
 
 use crate::sandbox::{Outcome, Sandbox};
@@ -21,75 +22,64 @@ fn counted(sandbox: &Sandbox) -> [u64; 3] {
 
 #[test]
 fn a22_blank_lines_are_no_records_where_fields_are_compared() {
-    // The commands by turns, for half of the contents each.
-    blank_lines(|turn, content, command| content == command && (turn + content) % 2 == 0);
-}
-
-#[test]
-#[ignore = "slow: every command for every place of the blank lines"]
-fn a22_blank_lines_are_no_records_for_any_command_that_compares_fields() {
-    blank_lines(|_, _, _| true);
-}
-
-/// Runs those commands over those contents that are wanted by their numbers, of four each, and that of the blank line.
-fn blank_lines(is_wanted: fn(usize, usize, usize) -> bool) {
     let sandbox = Sandbox::new();
-    let mut kind = 0;
-    for (options, lines, blanks) in [
-        ("--csv -k 2", ["1,a\n", "2,b\n"], ["\n", "\r\n", ""]),
-        ("--csv -k 1", ["1,a\n", "2,b\n"], ["\n", "\r\n", ""]),
-        ("--csv -k 1 -i", ["1,a\n", "2,b\n"], ["\n", "\r\n", ""]),
-        ("--tsv -k 1,2", ["1\ta\n", "2\tb\n"], ["\n", "\r\n", ""]),
-        ("-d ; -k 2 --trim", ["1;a\n", "2;b\n"], ["\n", "\r\n", ""]),
+    let kinds = [
+        ("--csv -k 2", ["1,a\n", "2,b\n"], &["\n", "\r\n"][..]),
+        ("--csv -k 1", ["1,a\n", "2,b\n"], &["\n", "\r\n"]),
+        ("--csv -k 1 -i", ["1,a\n", "2,b\n"], &["\n", "\r\n"]),
+        ("--tsv -k 1,2", ["1\ta\n", "2\tb\n"], &["\n", "\r\n"]),
+        ("-d ; -k 2 --trim", ["1;a\n", "2;b\n"], &["\n", "\r\n"]),
         (
             "--jsonl -k a",
             ["{\"a\": 1}\n", "{\"a\": 2}\n"],
-            ["\n", "  \n", "\t\r\n"],
+            &["\n", "  \n", "\t\r\n"],
         ),
-    ] {
-        for blank in blanks.into_iter().filter(|blank| !blank.is_empty()) {
-            kind += 1;
-            let [first, second] = lines;
-            let twice = format!("{blank}{blank}");
-            let contents = [
-                format!("{first}{blank}{second}"),
-                format!("{first}{second}{twice}"),
-                format!("{twice}{first}{second}"),
-                format!("{first}{twice}{second}{}", blank.trim_end_matches('\n')),
-            ];
-            for (number, content) in contents.into_iter().enumerate() {
-                let passed = content
-                    .lines()
-                    .filter(|line| line.trim().is_empty())
-                    .count() as u64;
-                sandbox.write("a", &content);
-                sandbox.write(
-                    "a.zst",
-                    Compression::Zstd.compress(content.as_bytes()).unwrap(),
-                );
-                let commands = [
-                    "union a",
-                    "union a.zst",
-                    "union --strategy partition a",
-                    "union a a --keys-only",
-                ];
-                let commands = commands.into_iter().enumerate();
-                for (_, command) in commands.filter(|&(turn, _)| is_wanted(kind, number, turn)) {
-                    let outcome = sandbox.run(&format!(
-                        "{command} {options} --order input --stats ../out/s"
-                    ));
-                    outcome.succeeds();
-                    if !command.ends_with("--keys-only") {
-                        assert_eq!(
-                            text(&outcome),
-                            format!("{first}{second}"),
-                            "{options} {content:?}"
-                        );
-                    }
-                    assert_eq!(counted(&sandbox), [2, 0, passed], "{options} {content:?}");
-                }
-            }
+    ];
+    let kinds = kinds.into_iter().flat_map(|(options, lines, blanks)| {
+        let kind = move |blank| (options, lines, blank);
+        blanks.iter().map(kind)
+    });
+    let kinds: Vec<_> = kinds.collect();
+    let contents: [fn(&str, &str, &str) -> String; 4] = [
+        |first, second, blank| format!("{first}{blank}{second}"),
+        |first, second, blank| format!("{first}{second}{blank}{blank}"),
+        |first, second, blank| format!("{blank}{blank}{first}{second}"),
+        |first, second, blank| {
+            let open = blank.trim_end_matches('\n');
+            format!("{first}{blank}{blank}{second}{open}")
+        },
+    ];
+    let commands = [
+        "union a",
+        "union a.zst",
+        "union --strategy partition a",
+        "union a a --keys-only",
+    ];
+    for ((options, [first, second], blank), content, command) in
+        sweep::triples(&kinds, &contents, &commands)
+    {
+        let content = content(first, second, blank);
+        let passed = content
+            .lines()
+            .filter(|line| line.trim().is_empty())
+            .count() as u64;
+        sandbox.write("a", &content);
+        sandbox.write(
+            "a.zst",
+            Compression::Zstd.compress(content.as_bytes()).unwrap(),
+        );
+        let outcome = sandbox.run(&format!(
+            "{command} {options} --order input --stats ../out/s"
+        ));
+        outcome.succeeds();
+        if !command.ends_with("--keys-only") {
+            assert_eq!(
+                text(&outcome),
+                format!("{first}{second}"),
+                "{options} {content:?}"
+            );
         }
+        assert_eq!(counted(&sandbox), [2, 0, passed], "{options} {content:?}");
     }
 }
 

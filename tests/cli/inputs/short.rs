@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use differential::sweep;
+
 use crate::data::lines;
 use crate::sandbox::Sandbox;
 use crate::tasks::TASKS;
@@ -27,18 +29,6 @@ fn shim(sandbox: &Sandbox) -> Option<PathBuf> {
 
 #[test]
 fn b18_e12_short_and_interrupted_reads_and_writes_change_nothing() {
-    // Printed and written to a file by turns.
-    short_calls(|task, to_file| (task % 2 == 1) == to_file);
-}
-
-#[test]
-#[ignore = "slow: 18 runs"]
-fn b18_e12_short_and_interrupted_reads_and_writes_change_nothing_anywhere() {
-    short_calls(|_, _| true);
-}
-
-/// Runs the tasks, whose answers are printed or written to a file where that is wanted.
-fn short_calls(is_wanted: fn(usize, bool) -> bool) {
     let (a, b) = (lines(0..9000), lines(4000..15_000));
     let sandbox = Sandbox::with(&a, &b);
     let Some(shim) = shim(&sandbox) else {
@@ -57,19 +47,18 @@ fn short_calls(is_wanted: fn(usize, bool) -> bool) {
         "sieve",
     ];
     // Five strategies and eight tasks: each time round they meet differently.
-    for (number, (task, strategy)) in TASKS.iter().zip(strategies.into_iter().cycle()).enumerate() {
+    let tasks: Vec<_> = TASKS.iter().zip(strategies.into_iter().cycle()).collect();
+    for ((task, strategy), output) in sweep::pairs(&tasks, &["", "-o ../out/r"]) {
         let words = task.words;
         // So little memory that an answer is put in order by runs on disk.
-        let arguments = format!("{words} a b --memory 16M --strategy {strategy}");
-        let answer = task.of(&[&a, &b]);
-        if is_wanted(number, false) {
-            let printed = preload(&arguments);
-            answer.assert_is(&printed.succeeds_silently().stdout, &arguments);
-        }
-        if is_wanted(number, true) {
-            preload(&format!("{arguments} -o ../out/r")).succeeds_silently();
-            answer.assert_is(&fs::read(sandbox.output("r")).unwrap(), &arguments);
-        }
+        let arguments = format!("{words} a b --memory 16M --strategy {strategy} {output}");
+        let outcome = preload(&arguments);
+        outcome.succeeds_silently();
+        let found = match *output {
+            "" => outcome.stdout,
+            _ => fs::read(sandbox.output("r")).unwrap(),
+        };
+        task.of(&[&a, &b]).assert_is(&found, &arguments);
     }
     preload("filter build a --max-fpr 1% -o ../out/f").succeeds();
     let outcome = preload("filter query ../out/f a");

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
-use differential::oracle;
+use differential::{oracle, sweep};
 use serde_json::Value;
 
 use crate::data::{EXACT, lines, megabytes, small, split};
@@ -77,9 +77,16 @@ fn written(outcome: &Outcome) -> Vec<Vec<u8>> {
     found.into_iter().map(<[u8]>::to_vec).collect()
 }
 
-/// Runs the command of files, and of sides of 1, 3 and 50 files that are wanted by their number, and compares what they
-/// write.
-fn check_sides(sandbox: &Sandbox, command: &str, options: &str, is_wanted: impl Fn(usize) -> bool) {
+/// Sides of 1, 3 and 50 files.
+const SIDES: [&str; 4] = [
+    "--side a1 --side b1 --side c1",
+    "--side a3 -- b c",
+    "--side a50 --side b3 --side c",
+    "a --side b50/part-000[0-3]? b50/part-0004? --side c50",
+];
+
+/// Runs the command of files, and of each of these sides, and compares what they write.
+fn check_sides(sandbox: &Sandbox, command: &str, options: &str, given: &[&str]) {
     let without_names = |mut found: Vec<Vec<u8>>| {
         for line in found.iter_mut().filter(|_| command == "overlaps") {
             let row: Vec<u8> = line.to_ascii_lowercase();
@@ -92,17 +99,7 @@ fn check_sides(sandbox: &Sandbox, command: &str, options: &str, is_wanted: impl 
     };
     let expected = without_names(written(&sandbox.run(&format!("{command} a b c {options}"))));
     assert!(expected.len() > 1, "{command}");
-    let all = [
-        "--side a1 --side b1 --side c1",
-        "--side a3 -- b c",
-        "--side a50 --side b3 --side c",
-        "a --side b50/part-000[0-3]? b50/part-0004? --side c50",
-    ];
-    for (_, sides) in all
-        .into_iter()
-        .enumerate()
-        .filter(|&(number, _)| is_wanted(number))
-    {
+    for sides in given {
         // Options before the FILEs behind `--`.
         let outcome = sandbox.run(&format!("{command} {options} {sides}"));
         let found = without_names(written(&outcome));
@@ -112,35 +109,11 @@ fn check_sides(sandbox: &Sandbox, command: &str, options: &str, is_wanted: impl 
 
 #[test]
 fn b20_a_side_in_parts_gives_what_its_files_give_one_behind_the_other() {
-    // The strategies and the ways to divide the sides by turns.
-    sides_in_parts(
-        |command, strategy| command % 4 == strategy,
-        |command, sides| (command + sides) % 2 == 0,
-    );
-}
-
-#[test]
-#[ignore = "slow: 180 runs"]
-fn b20_a_side_in_parts_gives_what_its_files_give_by_every_strategy() {
-    sides_in_parts(|_, _| true, |_, _| true);
-}
-
-/// Runs those commands by those strategies over those sides that are wanted by their indexes in the lists.
-fn sides_in_parts(is_wanted: fn(usize, usize) -> bool, are_sides_wanted: fn(usize, usize) -> bool) {
     let sandbox = with_parts(&texts());
     let strategies = [(1, "memory"), (3, "partition"), (2, "sieve"), (5, "auto")];
-    for (number, command) in COMMANDS.into_iter().enumerate() {
-        for (place, (threads, strategy)) in strategies.into_iter().enumerate() {
-            if !is_wanted(number, place) {
-                continue;
-            }
-            check_sides(
-                &sandbox,
-                command,
-                &format!("--strategy {strategy} --threads {threads}"),
-                |sides| are_sides_wanted(number, sides),
-            );
-        }
+    for (command, (threads, strategy), sides) in sweep::triples(&COMMANDS, &strategies, &SIDES) {
+        let options = format!("--strategy {strategy} --threads {threads}");
+        check_sides(&sandbox, command, &options, &[sides]);
     }
 }
 
@@ -166,7 +139,7 @@ fn spilled_sides(ways: &[(&str, &str)]) {
     let sandbox = with_parts(&[[megabytes(2, 0), long].concat(), megabytes(2, 3000), few]);
     for (command, strategy) in ways {
         let options = format!("--memory 20M --threads 3 --strategy {strategy}");
-        check_sides(&sandbox, command, &options, |_| true);
+        check_sides(&sandbox, command, &options, &SIDES);
         let spilled = sandbox.run(&format!(
             "{command} {options} --side a50 --side b50 --side c3 -o ../out/result --stats ../out/s"
         ));

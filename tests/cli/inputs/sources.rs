@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::thread;
 
+use differential::sweep;
+
 use crate::data::{EXACT, common, lines, megabytes, small, split};
 use crate::sandbox::Sandbox;
 use crate::tasks::TASKS;
@@ -77,44 +79,29 @@ fn b11_standard_input_named_twice_is_wrong_usage() {
 
 #[test]
 fn b10_fifos_are_inputs_like_any_other_even_when_all_inputs_are() {
-    // One input of half of the tasks, and both of the others.
-    fifos_are_inputs(|task, inputs| (task + task / 4) % 2 == inputs);
-}
-
-#[test]
-#[ignore = "slow: 16 runs"]
-fn b10_fifos_are_inputs_of_every_task_like_any_other_even_when_all_inputs_are() {
-    fifos_are_inputs(|_, _| true);
-}
-
-/// Runs those tasks with those FIFOs that are wanted by their numbers.
-fn fifos_are_inputs(is_wanted: fn(usize, usize) -> bool) {
     let (a, b) = small();
-    let tasks = TASKS.iter().zip(EXACT.into_iter().cycle()).enumerate();
-    for (number, (task, strategy)) in tasks {
-        let all = [("a", "pipe1"), ("pipe1", "pipe2")].into_iter().enumerate();
-        for (_, (first, second)) in all.filter(|&(inputs, _)| is_wanted(number, inputs)) {
-            let sandbox = Sandbox::with(&a, b"");
-            let mut writers = Vec::new();
-            for (name, text) in [("pipe1", &b), ("pipe2", &a)] {
-                let (path, text) = (sandbox.fifo(name), text.clone());
-                if [first, second].contains(&name) {
-                    writers.push(thread::spawn(move || fs::write(path, text)));
-                }
+    let inputs = [("a", "pipe1"), ("pipe1", "pipe2")];
+    for (task, strategy, &(first, second)) in sweep::triples(&TASKS, &EXACT, &inputs) {
+        let sandbox = Sandbox::with(&a, b"");
+        let mut writers = Vec::new();
+        for (name, text) in [("pipe1", &b), ("pipe2", &a)] {
+            let (path, text) = (sandbox.fifo(name), text.clone());
+            if [first, second].contains(&name) {
+                writers.push(thread::spawn(move || fs::write(path, text)));
             }
-            let words = task.words;
-            let outcome = sandbox.run(&format!(
-                "{words} {first} {second} --strategy {strategy} --memory 16M"
-            ));
-            let answer = if first == "a" {
-                task.of(&[&a, &b])
-            } else {
-                task.of(&[&b, &a])
-            };
-            answer.assert_is(&outcome.succeeds_silently().stdout, words);
-            for writer in writers {
-                writer.join().unwrap().unwrap();
-            }
+        }
+        let words = task.words;
+        let outcome = sandbox.run(&format!(
+            "{words} {first} {second} --strategy {strategy} --memory 16M"
+        ));
+        let answer = if first == "a" {
+            task.of(&[&a, &b])
+        } else {
+            task.of(&[&b, &a])
+        };
+        answer.assert_is(&outcome.succeeds_silently().stdout, words);
+        for writer in writers {
+            writer.join().unwrap().unwrap();
         }
     }
 }

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use data_gen::Compression;
+use differential::sweep;
 use rustix::process::Signal;
 
 use crate::data::lines;
@@ -57,44 +58,23 @@ fn b27_the_name_of_a_file_says_nothing_of_what_a_command_makes_of_it() {
 
 #[test]
 fn b27_what_commands_write_is_what_files_hold() {
-    // Each operation by one or two of the strategies.
-    what_commands_write(|strategy, operation| (strategy + operation) % 2 == 0);
-}
-
-#[test]
-#[ignore = "slow: 24 runs"]
-fn b27_what_commands_write_is_what_files_hold_by_every_strategy() {
-    what_commands_write(|_, _| true);
-}
-
-/// Compares those strategies and operations that are wanted by their indexes in the lists.
-fn what_commands_write(is_wanted: fn(usize, usize) -> bool) {
     let (a, b) = (lines(0..9000), lines(4000..15_000));
     let sandbox = Sandbox::with(&a, &b);
-    let mut scripts = ["cat", "cat {}", "sh -c 'cat {}'", "sh -c 'cat < \"$0\"'"]
-        .into_iter()
-        .cycle();
     let strategies = ["memory", "partition --buckets 4", "sieve --buckets 4"];
-    for (way, strategy) in strategies.into_iter().enumerate() {
-        let all = ["intersect", "diff", "union --count", "union --order input"];
-        let wanted = all.into_iter().enumerate();
-        for (_, words) in wanted.filter(|&(number, _)| is_wanted(way, number)) {
-            let arguments = format!("{words} a b --memory 17M --strategy {strategy}");
-            let expected = sandbox.run(&arguments).succeeds().stdout.clone();
-            for script in scripts.by_ref().take(1) {
-                let found = run_via(&sandbox, &arguments, script)
-                    .succeeds()
-                    .stdout
-                    .clone();
-                assert!(sorted(&found) == sorted(&expected), "{arguments} {script}");
-                assert!(
-                    found == expected || !words.contains("order"),
-                    "{arguments} {script}"
-                );
-            }
-        }
-        // So that the next strategy meets other ones.
-        scripts.next();
+    let operations = ["intersect", "diff", "union --count", "union --order input"];
+    let scripts = ["cat", "cat {}", "sh -c 'cat {}'", "sh -c 'cat < \"$0\"'"];
+    for (strategy, words, script) in sweep::triples(&strategies, &operations, &scripts) {
+        let arguments = format!("{words} a b --memory 17M --strategy {strategy}");
+        let expected = sandbox.run(&arguments).succeeds().stdout.clone();
+        let found = run_via(&sandbox, &arguments, script)
+            .succeeds()
+            .stdout
+            .clone();
+        assert!(sorted(&found) == sorted(&expected), "{arguments} {script}");
+        assert!(
+            found == expected || !words.contains("order"),
+            "{arguments} {script}"
+        );
     }
 }
 
@@ -449,46 +429,30 @@ fn b27_each_output_begins_and_ends_by_itself_whether_it_is_copied_or_not() {
 
 #[test]
 fn b27_an_output_without_records_says_nothing_of_the_columns_of_others() {
-    // Each output by one of the strategies.
-    outputs_without_records(|output, strategy| output == strategy);
-}
-
-#[test]
-#[ignore = "slow: 39 runs"]
-fn b27_an_output_without_records_says_nothing_of_the_columns_of_others_by_any_strategy() {
-    outputs_without_records(|_, _| true);
-}
-
-/// Runs over those outputs by those strategies that are wanted by their indexes in the lists.
-fn outputs_without_records(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = Sandbox::new();
     sandbox.write("rows", "id,url\n1,x\n2,x\n3,y\n");
     sandbox.write("others", "url,id\nx,7\n");
-    for (number, (first, more)) in [("", ""), ("\n\n", ""), ("# none\n", "--comment #")]
-        .into_iter()
-        .enumerate()
-    {
+    let outputs = [("", ""), ("\n\n", ""), ("# none\n", "--comment #")];
+    let strategies = ["memory", "partition", "sieve"];
+    for ((first, more), strategy) in sweep::pairs(&outputs, &strategies) {
         sandbox.write("first", first);
-        let strategies = ["memory", "partition", "sieve"].into_iter().enumerate();
-        for (_, strategy) in strategies.filter(|&(way, _)| is_wanted(number, way)) {
-            let words = format!("--csv -k url --strategy {strategy} {more} -q --side first rows");
-            for (arguments, count) in [
-                (format!("diff {words} --side first"), 4),
-                (format!("intersect {words} --side others"), 3),
-            ] {
-                let of_files = sandbox.run(&arguments);
-                let found = answer(&sandbox, &arguments, "cat");
-                assert_eq!(
-                    sorted(found.as_bytes()),
-                    sorted(&of_files.succeeds().stdout),
-                    "{first:?} {arguments}"
-                );
-                assert_eq!(
-                    found.lines().count(),
-                    count,
-                    "{first:?} {arguments}: {found}"
-                );
-            }
+        let words = format!("--csv -k url --strategy {strategy} {more} -q --side first rows");
+        for (arguments, count) in [
+            (format!("diff {words} --side first"), 4),
+            (format!("intersect {words} --side others"), 3),
+        ] {
+            let of_files = sandbox.run(&arguments);
+            let found = answer(&sandbox, &arguments, "cat");
+            assert_eq!(
+                sorted(found.as_bytes()),
+                sorted(&of_files.succeeds().stdout),
+                "{first:?} {arguments}"
+            );
+            assert_eq!(
+                found.lines().count(),
+                count,
+                "{first:?} {arguments}: {found}"
+            );
         }
         // A header that differs is refused, whichever came first.
         let arguments = format!("union --csv -k url {more} -q --side first rows others");

@@ -11,6 +11,8 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use differential::sweep;
+
 use crate::data::{EXACT, common, lines, megabytes};
 use crate::faults::signals::held_in_spill_of;
 use crate::sandbox::{PATIENCE, Sandbox, can_mount};
@@ -215,24 +217,11 @@ fn two_directories(small: &str, big: &str) -> String {
 #[test]
 #[ignore = "slow: more than a second"]
 fn e14_a_directory_that_is_full_leaves_the_rest_to_another() {
-    // In the one order or the other.
-    full_directory(|size, order| size % 2 == order);
-}
-
-#[test]
-#[ignore = "slow: six runs over 17 MB"]
-fn e14_a_directory_that_is_full_leaves_the_rest_to_another_wherever_it_stands() {
-    full_directory(|_, _| true);
-}
-
-/// Runs with a small directory and a large one, of those sizes and in those orders that are wanted by their numbers.
-fn full_directory(is_wanted: fn(usize, usize) -> bool) {
     if !can_mount() {
         return;
     }
     let (a, b) = (megabytes(8, 0), megabytes(9, 100_000));
     let sandbox = Sandbox::with(&a, &b);
-    let mut tasks = TASKS.iter().cycle();
     // Two buckets an input, so that none fits the smaller directory beside what it has; or many.
     let sizes = [
         ("1m", "64m", "40"),
@@ -240,22 +229,17 @@ fn full_directory(is_wanted: fn(usize, usize) -> bool) {
         ("10m", "30m", "40"),
     ];
     let orders = ["-T ../small -T ../big", "-T ../big -T ../small"];
-    for (size, (small, big, buckets)) in sizes.into_iter().enumerate() {
-        for (order, directories) in orders.into_iter().enumerate() {
-            if !is_wanted(size, order) {
-                continue;
-            }
-            let task = tasks.next().unwrap();
-            let words = task.words;
-            let arguments = format!(
-                "{words} a b --memory 16M --strategy partition --buckets {buckets} {directories}"
-            );
-            let mount = two_directories(small, big);
-            let command = on_other_temp(&sandbox, &mount, &arguments);
-            let outcome = sandbox.start(command).finish();
-            let answer = task.of(&[&a, &b]);
-            answer.assert_is(&outcome.succeeds().stdout, &arguments);
-        }
+    let cases = sweep::pairs(&sizes, &orders).into_iter().zip(&TASKS);
+    for (((small, big, buckets), directories), task) in cases {
+        let words = task.words;
+        let arguments = format!(
+            "{words} a b --memory 16M --strategy partition --buckets {buckets} {directories}"
+        );
+        let mount = two_directories(small, big);
+        let command = on_other_temp(&sandbox, &mount, &arguments);
+        let outcome = sandbox.start(command).finish();
+        let answer = task.of(&[&a, &b]);
+        answer.assert_is(&outcome.succeeds().stdout, &arguments);
     }
 }
 

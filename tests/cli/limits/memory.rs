@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use differential::choices::Choices;
+use differential::sweep;
 
 use crate::data::{EXACT, common, lines, megabytes};
 use crate::sandbox::{
@@ -216,20 +217,9 @@ fn smallest_limit_is_enough(times: usize) {
 
 #[test]
 fn c1_memory_stays_under_the_limit_while_an_answer_is_sorted_that_is_larger() {
-    answer_larger_than(&[16]);
-}
-
-#[test]
-#[ignore = "slow: three limits"]
-fn c1_memory_stays_under_any_limit_while_an_answer_is_sorted_that_is_larger() {
-    answer_larger_than(&[16, 18, 24]);
-}
-
-/// Sorts an answer that is larger than these limits in mebibytes.
-fn answer_larger_than(limits: &[u64]) {
     let (a, b) = (megabytes(12, 0), megabytes(12, 60_000));
     let sandbox = Sandbox::with(&a, &b);
-    for limit in limits {
+    for limit in sweep::some(&[16, 18, 24], 1) {
         let arguments = format!("union a b --order sorted -q -o ../out/r --memory {limit}M");
         let (outcome, peak) = measured(&sandbox, &arguments);
         assert!(outcome.status.success(), "{outcome}");

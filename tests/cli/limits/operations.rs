@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use differential::sweep;
+
 use crate::data::lines;
 use crate::limits::memory::measured;
 use crate::sandbox::Sandbox;
@@ -17,29 +19,9 @@ fn printed(sandbox: &Sandbox, arguments: &str) -> String {
     text
 }
 
-/// Runs over files of which each has the second half of the one before, and how many halves they find.
-const MANY_INPUTS: [(&str, u64); 6] = [
-    ("union --strategy sieve --buckets 60", 41),
-    ("union --strategy sieve", 41),
-    ("union", 41),
-    ("intersect --at-least 2 --strategy sieve --buckets 60", 39),
-    ("diff --repeats --strategy sieve --buckets 60", 1),
-    ("diff --strategy sieve --buckets 60", 1),
-];
-
 #[test]
 #[ignore = "slow: more than a second"]
 fn c1_many_inputs_leave_room_for_the_filters_of_a_sieve() {
-    many_inputs(&MANY_INPUTS[1..3]);
-}
-
-#[test]
-#[ignore = "slow: six runs over forty files"]
-fn c1_many_inputs_and_many_buckets_leave_room_for_the_filters_of_a_sieve() {
-    many_inputs(&MANY_INPUTS);
-}
-
-fn many_inputs(runs: &[(&str, u64)]) {
     const HALF: u64 = 5000;
     let sandbox = Sandbox::new();
     let mut names = String::new();
@@ -48,7 +30,16 @@ fn many_inputs(runs: &[(&str, u64)]) {
         sandbox.write(&name, lines(number * HALF..(number + 2) * HALF));
         write!(names, " {name}").unwrap();
     }
-    for (words, halves) in runs {
+    // Each file has the second half of the one before: so many halves are found.
+    let runs = [
+        ("union --strategy sieve", 41),
+        ("union --strategy sieve --buckets 60", 41),
+        ("intersect --at-least 2 --strategy sieve --buckets 60", 39),
+        ("union", 41),
+        ("diff --repeats --strategy sieve --buckets 60", 1),
+        ("diff --strategy sieve --buckets 60", 1),
+    ];
+    for &(words, halves) in sweep::some(&runs, 2) {
         let found = printed(&sandbox, &format!("{words} --count-only{names}"));
         assert_eq!(found, format!("{}\n", halves * HALF), "{words}");
     }

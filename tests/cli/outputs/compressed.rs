@@ -4,6 +4,8 @@ use std::fs;
 use std::io::Read;
 use std::thread;
 
+use differential::sweep;
+
 use crate::data::{lines, megabytes, split};
 use crate::limits::memory::measured;
 use crate::sandbox::{CODE_OF_DEBUG, Sandbox, can_mount};
@@ -192,17 +194,6 @@ fn e2_a_full_disk_under_a_compressed_output_is_an_error_and_leaves_nothing() {
 
 #[test]
 fn c16_memory_stays_under_the_limit_while_the_output_is_compressed() {
-    // Each format by one strategy.
-    memory_stays_under_the_limit(|format, strategy| format % 2 == strategy);
-}
-
-#[test]
-#[ignore = "slow: every format by every strategy"]
-fn c16_memory_stays_under_the_limit_while_the_output_of_every_strategy_is_compressed() {
-    memory_stays_under_the_limit(|_, _| true);
-}
-
-fn memory_stays_under_the_limit(is_wanted: fn(usize, usize) -> bool) {
     let (a, b) = (megabytes(5, 0), megabytes(5, 50_000));
     let some = megabytes(1, 0);
     let sandbox = Sandbox::with(&a, &b);
@@ -218,29 +209,21 @@ fn memory_stays_under_the_limit(is_wanted: fn(usize, usize) -> bool) {
         ("lz4", least),
         ("zst", "64M"),
     ];
-    for (format, (end, limit)) in formats.into_iter().enumerate() {
-        let strategies = ["partition", "sieve"].into_iter().enumerate();
-        for (_, strategy) in strategies.filter(|&(number, _)| is_wanted(format, number)) {
-            let arguments = format!(
-                "union a b -j 8 --strategy {strategy} -q -o ../out/r.{end} --memory {limit}"
-            );
-            let (outcome, peak) = measured(&sandbox, &arguments);
-            outcome.succeeds();
-            let most: u64 = limit.strip_suffix('M').unwrap().parse().unwrap();
-            assert!(peak <= most << 20, "{arguments}: {} KiB", peak >> 10);
-            let text = decoded(&fs::read(sandbox.output(&format!("r.{end}"))).unwrap());
-            let found = split(&text, b'\n').len();
-            assert!(found > all / 2 && found <= all, "{arguments}: {found}");
-        }
+    for (&(end, limit), strategy) in sweep::pairs(&formats, &["partition", "sieve"]) {
+        let arguments =
+            format!("union a b -j 8 --strategy {strategy} -q -o ../out/r.{end} --memory {limit}");
+        let (outcome, peak) = measured(&sandbox, &arguments);
+        outcome.succeeds();
+        let most: u64 = limit.strip_suffix('M').unwrap().parse().unwrap();
+        assert!(peak <= most << 20, "{arguments}: {} KiB", peak >> 10);
+        let text = decoded(&fs::read(sandbox.output(&format!("r.{end}"))).unwrap());
+        let found = split(&text, b'\n').len();
+        assert!(found > all / 2 && found <= all, "{arguments}: {found}");
     }
     // What needs more says how much.
     sandbox.write("some", some);
-    for (turn, end) in ["bz2", "xz"].into_iter().enumerate() {
-        let inputs = if is_wanted(turn, 1 - turn) {
-            "a b"
-        } else {
-            "some"
-        };
+    let inputs = if sweep::is_full() { "a b" } else { "some" };
+    for end in ["bz2", "xz"] {
         let arguments = format!("union {inputs} -q -o ../out/r.{end}");
         let refused = sandbox.run(&format!("{arguments} --memory 16384K"));
         refused.fails(6, &["memory", "give at least"]);

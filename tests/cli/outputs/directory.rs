@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Instant;
 
 use data_gen::Compression;
+use differential::sweep;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -225,24 +226,10 @@ fn f12_each_file_keeps_its_own_lines_in_their_order_compressed_as_it_was() {
 
 #[test]
 fn f12_b27_each_output_of_a_command_gets_a_file_with_its_own_lines() {
-    // Two of the jobs, which write one side and all of them.
-    outputs_of_commands(&JOBS[..2]);
-}
-
-#[test]
-#[ignore = "slow: 160 commands"]
-fn f12_b27_each_output_of_a_command_gets_a_file_with_its_own_lines_from_any_job() {
-    outputs_of_commands(&JOBS);
-}
-
-/// Runs these jobs over the outputs of commands.
-fn outputs_of_commands(jobs: &[Job]) {
-    small_files(
-        jobs,
-        true,
-        &["auto", "sieve", "partition", "memory"],
-        ["1G", "64M"],
-    );
+    // Two of the jobs write one side and all of them.
+    let jobs = if sweep::is_full() { JOBS.len() } else { 2 };
+    let strategies = ["auto", "sieve", "partition", "memory"];
+    small_files(&JOBS[..jobs], true, &strategies, ["1G", "64M"]);
 }
 
 /// Runs these jobs over a few small files, some of them empty.
@@ -273,18 +260,6 @@ fn small_files(jobs: &[Job], by_commands: bool, strategies: &[&str], limits: [&s
 
 #[test]
 fn f12_b27_outputs_that_are_spilled_keep_their_own_lines_and_a_command_that_fails_leaves_nothing() {
-    // The other jobs are those of the next test.
-    spilled_outputs(&JOBS[3..]);
-}
-
-#[test]
-#[ignore = "slow: every job"]
-fn f12_b27_outputs_of_any_job_that_are_spilled_keep_their_own_lines() {
-    spilled_outputs(&JOBS);
-}
-
-/// Runs these jobs over the outputs of commands that are spilled, and commands that fail.
-fn spilled_outputs(jobs: &[Job]) {
     let mixed = |from: u64, to: u64| (from..to).map(|i| i * 7919 % 90_001).collect::<Vec<u64>>();
     let sides: Sides<'_> = &[
         &[
@@ -295,9 +270,11 @@ fn spilled_outputs(jobs: &[Job]) {
         &[("1", mixed(50_000, 110_000))],
         &[("1", vec![])],
     ];
+    // Each of the jobs is in this test or in the next one.
+    let first = if sweep::is_full() { 0 } else { 3 };
     // Sieve copies each output to a file of its own.
     jobs_over(
-        jobs,
+        &JOBS[first..],
         sides,
         true,
         &["last"],
@@ -324,20 +301,10 @@ fn spilled_outputs(jobs: &[Job]) {
 
 #[test]
 fn f12_plain_files_that_are_read_once_more_keep_their_own_lines() {
-    plain_files(&JOBS[..3]);
-}
-
-#[test]
-#[ignore = "slow: every job"]
-fn f12_plain_files_that_any_job_reads_once_more_keep_their_own_lines() {
-    plain_files(&JOBS);
-}
-
-/// Runs these jobs over plain files that do not fit in memory.
-fn plain_files(jobs: &[Job]) {
     let mixed = |from: u64, to: u64| (from..to).map(|i| i * 7919 % 90_001).collect::<Vec<u64>>();
+    let jobs = if sweep::is_full() { JOBS.len() } else { 3 };
     jobs_over(
-        jobs,
+        &JOBS[..jobs],
         &[
             &[
                 ("1", mixed(0, 60_000)),

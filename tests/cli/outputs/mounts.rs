@@ -6,6 +6,8 @@
 use std::fs;
 use std::process::Command;
 
+use differential::sweep;
+
 use crate::data::{lines, megabytes};
 use crate::sandbox::{Sandbox, can_mount};
 use crate::tasks::{TASKS, by_turns};
@@ -107,18 +109,6 @@ fn f5_an_output_on_another_device_than_everything_else_is_replaced_as_any() {
 
 #[test]
 fn f5_a_failure_on_another_device_keeps_what_is_there() {
-    // Each operation, by both strategies in turn.
-    fails_on_another_device(2);
-}
-
-#[test]
-#[ignore = "slow: eight runs in a mount namespace"]
-fn f5_a_failure_of_any_task_on_another_device_keeps_what_is_there() {
-    fails_on_another_device(1);
-}
-
-/// Runs every so many tasks without room for their temporary files.
-fn fails_on_another_device(step: usize) {
     if !can_mount() {
         return;
     }
@@ -126,7 +116,9 @@ fn fails_on_another_device(step: usize) {
     // All but the temporary files find room.
     let mount =
         "mount -t tmpfs -o size=1m none temp && mount -t tmpfs none out && echo before > out/r";
-    for (task, strategy) in by_turns(0).step_by(step) {
+    let ways: Vec<_> = by_turns(0).collect();
+    // Every other one is each operation, by both strategies in turn.
+    for (task, strategy) in sweep::some(&ways, 4) {
         let words = task.words;
         let arguments = format!(
             "{words} a b --strategy {strategy} --memory 16M --buckets 4 --force -o ../out/r"

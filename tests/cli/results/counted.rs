@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::process::Command;
 
-use differential::oracle;
+use differential::{oracle, sweep};
 use outset::Order;
 
 use crate::data::{EXACT, lines, split};
@@ -75,54 +75,34 @@ fn text_of(lines: &[Vec<u8>]) -> Vec<u8> {
 
 #[test]
 fn l15_occurrences_choose_and_order_the_lines_of_every_operation() {
-    // Half of the bounds on each operation, by the strategies in turn.
-    occurrences_choose(|job, bound, way| {
-        (job + bound) % 2 == 0 && (job / 2 + bound) % EXACT.len() == way
-    });
-}
-
-#[test]
-#[ignore = "slow: some 120 runs"]
-fn l15_occurrences_choose_and_order_the_lines_of_every_operation_by_every_strategy() {
-    occurrences_choose(|_, _, _| true);
-}
-
-/// Runs those operations with those bounds by those strategies that are wanted by their indexes in the lists.
-fn occurrences_choose(is_wanted: fn(usize, usize, usize) -> bool) {
     let texts = texts();
     let sandbox = Sandbox::new();
     for (text, name) in texts.iter().zip(["a", "b", "c"]) {
         sandbox.write(name, text);
     }
     let lines = texts.each_ref().map(|text| split(text, b'\n'));
-    let mut runs = 0;
-    for (job, (words, is_asked)) in JOBS.into_iter().enumerate() {
-        for (number, (bound, contains)) in BOUNDS.into_iter().enumerate() {
-            let sum = |counts: &[usize]| counts.iter().sum::<usize>();
-            let times = |counts: &[usize]| usize::from(is_asked(counts) && contains(sum(counts)));
-            let labelled = |counts: &[usize]| format!("{}\t", sum(counts));
-            let plain = oracle::selected(&lines, (Order::Count, false), times, |_| String::new());
-            let counted = oracle::selected(&lines, (Order::Count, false), times, labelled);
-            let sorted = oracle::selected(&lines, (Order::Sorted, false), times, |_| String::new());
-            let input = oracle::selected(&lines, (Order::Input, false), times, labelled);
-            let first = |lines: &[Vec<u8>]| text_of(&lines[..lines.len().min(7)]);
-            let few = [
-                ("--order count --count", text_of(&counted)),
-                ("--top 7", first(&plain)),
-                ("--order count --top 7 -c", first(&counted)),
-                ("--order sorted", text_of(&sorted)),
-                ("--order input -c", text_of(&input)),
-                ("--count-only", format!("{}\n", plain.len()).into_bytes()),
-            ];
-            // The ways to write the lines by turns.
-            let strategies = EXACT.into_iter().enumerate();
-            for (_, strategy) in strategies.filter(|&(way, _)| is_wanted(job, number, way)) {
-                let (options, expected) = &few[runs % few.len()];
-                let arguments = format!("{words} {bound} {options} a b c --strategy {strategy}");
-                assert!(printed(&sandbox, &arguments) == *expected, "{arguments}");
-                runs += 1;
-            }
-        }
+    let cases = sweep::triples(&JOBS, &BOUNDS, &EXACT).into_iter();
+    for (turn, ((words, is_asked), (bound, contains), strategy)) in cases.enumerate() {
+        let sum = |counts: &[usize]| counts.iter().sum::<usize>();
+        let times = |counts: &[usize]| usize::from(is_asked(counts) && contains(sum(counts)));
+        let labelled = |counts: &[usize]| format!("{}\t", sum(counts));
+        let plain = oracle::selected(&lines, (Order::Count, false), times, |_| String::new());
+        let counted = oracle::selected(&lines, (Order::Count, false), times, labelled);
+        let sorted = oracle::selected(&lines, (Order::Sorted, false), times, |_| String::new());
+        let input = oracle::selected(&lines, (Order::Input, false), times, labelled);
+        let first = |lines: &[Vec<u8>]| text_of(&lines[..lines.len().min(7)]);
+        let few = [
+            ("--order count --count", text_of(&counted)),
+            ("--top 7", first(&plain)),
+            ("--order count --top 7 -c", first(&counted)),
+            ("--order sorted", text_of(&sorted)),
+            ("--order input -c", text_of(&input)),
+            ("--count-only", format!("{}\n", plain.len()).into_bytes()),
+        ];
+        // The ways to write the lines by turns.
+        let (options, expected) = &few[turn % few.len()];
+        let arguments = format!("{words} {bound} {options} a b c --strategy {strategy}");
+        assert!(printed(&sandbox, &arguments) == *expected, "{arguments}");
     }
 }
 
@@ -160,17 +140,6 @@ fn l15_the_most_frequent_lines_are_those_of_sort_and_uniq() {
 
 #[test]
 fn l15_a_top_larger_than_its_memory_goes_through_temporary_files_and_a_small_one_does_not() {
-    tops_in_little_memory(&[(10, 3), (40_000, 1)]);
-}
-
-#[test]
-#[ignore = "slow: more sizes and threads"]
-fn l15_any_top_larger_than_its_memory_goes_through_temporary_files_and_a_small_one_does_not() {
-    tops_in_little_memory(&[(10, 1), (10, 3), (40_000, 1), (1_000_000, 3)]);
-}
-
-/// Asks for tops of these sizes, with these numbers of threads, the small ones first.
-fn tops_in_little_memory(tops: &[(usize, usize)]) {
     let sandbox = Sandbox::new();
     // Lines of 40 bytes; one in four comes again, the last ones most often.
     let text: Vec<u8> = (0..120_000_u32)
@@ -181,7 +150,9 @@ fn tops_in_little_memory(tops: &[(usize, usize)]) {
     let label = |counts: &[usize]| format!("{}\t", counts[0]);
     let expected = oracle::selected(&split, (Order::Count, false), |_| 1, label);
     let mut of_few = 0;
-    for &(top, threads) in tops {
+    // The small ones first.
+    let tops = [(10, 3), (10, 1), (40_000, 1), (1_000_000, 3)];
+    for &(top, threads) in sweep::some(&tops, 2) {
         let arguments = format!(
             "union a -m 16M -j {threads} --strategy partition --count --top {top} --stats ../out/s"
         );
@@ -283,22 +254,10 @@ fn l15_lines_that_come_once_are_not_spilled_where_they_must_come_again() {
 
 #[test]
 fn l15_lines_that_come_again_and_again_are_counted_where_they_come_first() {
-    // In the order in which they come first.
-    lines_that_come_again(|number| number == 1);
-}
-
-#[test]
-#[ignore = "slow: more operations and threads"]
-fn l15_lines_that_come_again_and_again_are_counted_where_they_come_first_by_any_operation() {
-    lines_that_come_again(|_| true);
-}
-
-/// Runs those operations whose numbers are wanted over lines that come six times on average.
-fn lines_that_come_again(is_wanted: fn(usize) -> bool) {
     type Times<'t> = &'t dyn Fn(&[usize]) -> usize;
     type Written<'t> = &'t dyn Fn(&[usize]) -> String;
 
-    /// Makes 120,000 lines, each one of 20,000 from `first` on, in no order.
+    /// Makes 120,000 lines, each one of 20,000 from `first` on, in no order. They come six times on average.
     fn text(first: u64) -> Vec<u8> {
         let mixed = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let drawn = |i: u64| mixed(mixed(i) ^ mixed(i) >> 29) >> 32;
@@ -332,13 +291,14 @@ fn lines_that_come_again(is_wanted: fn(usize) -> bool) {
         };
     let sorted = Order::Sorted;
     let runs: [(&str, Order, Times, Written); 6] = [
-        ("union --all -j 3 -m 18M", sorted, &all, &nothing),
+        // The one that is run always, in the order in which they come first.
         (
             "union --count -j 3 -m 24M --order input",
             Order::Input,
             &|_| 1,
             &counted,
         ),
+        ("union --all -j 3 -m 18M", sorted, &all, &nothing),
         ("union --count -j 1 -m 16M", sorted, &|_| 1, &counted),
         (
             "union --which --min-count 12 -j 2 -m 18M",
@@ -349,11 +309,7 @@ fn lines_that_come_again(is_wanted: fn(usize) -> bool) {
         ("symdiff --count -j 3 -m 18M", sorted, &alone, &counted),
         ("diff --all -j 1 -m 16M", sorted, &left, &nothing),
     ];
-    for (_, (words, order, times, label)) in runs
-        .into_iter()
-        .enumerate()
-        .filter(|&(number, _)| is_wanted(number))
-    {
+    for &(words, order, times, label) in sweep::some(&runs, 1) {
         let mut expected = selected(order, times, label);
         let printed = printed(
             &sandbox,

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use differential::sweep;
 use serde_json::Value;
 
 use super::compare::{KEY, report, set, text};
@@ -56,23 +57,9 @@ fn check_figures(stats: &Value, all: usize, missing: usize) {
 
 #[test]
 fn l14_the_missing_lines_are_what_an_approximate_diff_lacks_of_the_oracles_lines() {
-    // Of three files.
-    missing_lines(1);
-}
-
-#[test]
-#[ignore = "slow: two comparisons"]
-fn l14_the_missing_lines_are_what_an_approximate_diff_of_two_files_or_three_lacks() {
-    missing_lines(0);
-}
-
-/// Compares the differences of two files and of three, but for the first `skipped` of both.
-fn missing_lines(skipped: usize) {
     let (sandbox, texts) = three();
-    for (files, texts) in [("a b", &texts[..2]), ("a b c", &texts[..])]
-        .into_iter()
-        .skip(skipped)
-    {
+    let inputs = [("a b c", &texts[..]), ("a b", &texts[..2])];
+    for &(files, texts) in sweep::some(&inputs, 1) {
         let options = format!("--memory 32M --bits-per-key 4 {KEY} {files}");
         let compare = format!(
             "compare --operation diff --list-missing ../out/missing --stats ../out/stats {options}"

@@ -1,6 +1,6 @@
 //! `--order`: the lines of every operation in the order of the input, and of their bytes, against the oracle.
 
-use differential::oracle;
+use differential::{oracle, sweep};
 use outset::Order;
 
 use crate::data::{lines, megabytes, split};
@@ -57,35 +57,18 @@ fn expected(texts: &[&[u8]], (words, times): Job, order: Order) -> Vec<u8> {
     text
 }
 
-/// Three files, each job in each order, with these options.
+/// Runs the jobs over three files in both orders with these options.
 fn check(sandbox: &Sandbox, texts: &[&[u8]], jobs: &[Job], options: &[&str]) {
-    check_wanted(sandbox, texts, jobs, options, |_, _| true);
-}
-
-/// Works as [`check`], for those orders that are wanted by the number of the job and its options, and their own.
-fn check_wanted(
-    sandbox: &Sandbox,
-    texts: &[&[u8]],
-    jobs: &[Job],
-    options: &[&str],
-    is_wanted: fn(usize, usize) -> bool,
-) {
     for (text, name) in texts.iter().zip(["a", "b", "c"]) {
         sandbox.write(name, text);
     }
-    for (number, &job) in jobs.iter().enumerate() {
-        for (place, order) in ORDERS.into_iter().enumerate() {
-            let expected = expected(texts, job, order);
-            let options = options.iter().enumerate();
-            for (_, options) in options.filter(|&(way, _)| is_wanted(number + way, place)) {
-                let arguments = format!("{} a b c --order {} {options}", job.0, order.name());
-                let (outcome, peak) = measured(sandbox, &arguments);
-                let found = &outcome.succeeds().stdout;
-                assert!(*found == expected, "{arguments}");
-                let is_within = !options.starts_with("-m 16M") || peak <= 16 << 20;
-                assert!(is_within, "{arguments}: {} KiB resident", peak >> 10);
-            }
-        }
+    for (&job, options, &order) in sweep::triples(jobs, options, &ORDERS) {
+        let arguments = format!("{} a b c --order {} {options}", job.0, order.name());
+        let (outcome, peak) = measured(sandbox, &arguments);
+        let found = &outcome.succeeds().stdout;
+        assert!(*found == expected(texts, job, order), "{arguments}");
+        let is_within = !options.starts_with("-m 16M") || peak <= 16 << 20;
+        assert!(is_within, "{arguments}: {} KiB resident", peak >> 10);
     }
 }
 
@@ -100,17 +83,6 @@ fn printed(sandbox: &Sandbox, arguments: &str) -> String {
 
 #[test]
 fn l10_every_operation_gives_its_lines_in_order_by_every_strategy() {
-    // Each order by one of the strategies.
-    operations_in_order(|turn, order| turn % 4 == 2 * order);
-}
-
-#[test]
-#[ignore = "slow: both orders by every strategy"]
-fn l10_every_operation_gives_its_lines_in_both_orders_by_every_strategy() {
-    operations_in_order(|_, _| true);
-}
-
-fn operations_in_order(is_wanted: fn(usize, usize) -> bool) {
     // Each has repeats, and what several have stands at different positions.
     let texts = [
         [shuffled(1000, 7, 0), shuffled(300, 11, 500)].concat(),
@@ -124,23 +96,12 @@ fn operations_in_order(is_wanted: fn(usize, usize) -> bool) {
         "--strategy partition -j 1",
         "--strategy sieve -j 5",
     ];
-    check_wanted(&Sandbox::new(), &texts, &JOBS, &options, is_wanted);
+    check(&Sandbox::new(), &texts, &JOBS, &options);
 }
 
 #[test]
 #[ignore = "slow: close to a second"]
 fn l10_answers_larger_than_their_part_of_the_memory_come_in_order() {
-    // A union has the largest answer.
-    large_answers(&JOBS[3..4]);
-}
-
-#[test]
-#[ignore = "slow: 16 runs over 5 MB"]
-fn l10_answers_of_any_operation_larger_than_their_part_of_the_memory_come_in_order() {
-    large_answers(&JOBS[..4]);
-}
-
-fn large_answers(jobs: &[Job]) {
     let texts = [
         [shuffled(50_000, 7, 0), megabytes(1, 300_000)].concat(),
         shuffled(50_000, 11, 17_000),
@@ -148,7 +109,7 @@ fn large_answers(jobs: &[Job]) {
     ];
     let texts = texts.each_ref().map(Vec::as_slice);
     let options = ["-m 16M -j 2", "-m 16M --strategy partition -j 3"];
-    check(&Sandbox::new(), &texts, jobs, &options);
+    check(&Sandbox::new(), &texts, &JOBS[..4], &options);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use differential::oracle;
+use differential::{oracle, sweep};
 use outset::Order;
 
 use crate::data::{lines, megabytes, split};
@@ -73,45 +73,29 @@ fn same(found: &[Vec<u8>], expected: &[Vec<u8>], what: &str) {
 
 #[test]
 fn l9_repeats_are_those_of_the_oracle_by_every_strategy() {
-    // Each operation by two of the strategies.
-    repeats_are_those_of_the_oracle(|job, way| (job + way) % 2 == 0);
-}
-
-#[test]
-#[ignore = "slow: every operation by every strategy"]
-fn l9_repeats_of_every_operation_are_those_of_the_oracle_by_every_strategy() {
-    repeats_are_those_of_the_oracle(|_, _| true);
-}
-
-/// Compares those operations by those strategies that are wanted by their indexes in the lists.
-fn repeats_are_those_of_the_oracle(is_wanted: fn(usize, usize) -> bool) {
     let texts = repeating();
     let sandbox = Sandbox::with(&texts[0], &texts[1]);
-    for (number, (words, times)) in JOBS.into_iter().enumerate() {
-        let expected = expected(&texts, times);
-        let strategies = EXACT.into_iter().enumerate();
-        for (_, strategy) in strategies.filter(|&(way, _)| is_wanted(number, way)) {
-            let arguments = format!("{words} a b --strategy {strategy}");
-            same(&written(&sandbox, &arguments), &expected, &arguments);
-        }
+    for (&(words, times), strategy) in sweep::pairs(&JOBS, &EXACT) {
+        let arguments = format!("{words} a b --strategy {strategy}");
+        let found = written(&sandbox, &arguments);
+        same(&found, &expected(&texts, times), &arguments);
     }
 }
 
 #[test]
 #[ignore = "slow: close to a second"]
 fn l9_repeats_that_spill_are_those_of_the_oracle() {
-    // The strategies by turns.
-    repeats_that_spill(5, |job, strategy| job % 2 == strategy);
+    repeats_that_spill(5);
 }
 
 #[test]
 #[ignore = "slow: a dozen runs over 38 MB"]
 fn l9_repeats_that_spill_are_those_of_the_oracle_by_every_strategy() {
-    repeats_that_spill(1, |_, _| true);
+    repeats_that_spill(1);
 }
 
-/// Runs those jobs by those strategies that are wanted by their indexes in the lists, over this part of 38 MB.
-fn repeats_that_spill(part: u64, is_wanted: fn(usize, usize) -> bool) {
+/// Runs the jobs by the strategies that spill, over this part of 38 MB.
+fn repeats_that_spill(part: u64) {
     let again = lines(0..100_000 / part);
     let texts = [
         [&megabytes(14 / part, 0)[..], &again, &again].concat(),
@@ -122,15 +106,10 @@ fn repeats_that_spill(part: u64, is_wanted: fn(usize, usize) -> bool) {
         .concat(),
     ];
     let sandbox = Sandbox::with(&texts[0], &texts[1]);
-    for (job, (words, times)) in JOBS.into_iter().enumerate() {
-        let expected = expected(&texts, times);
-        for (number, strategy) in ["partition", "sieve"].into_iter().enumerate() {
-            if !is_wanted(job, number) {
-                continue;
-            }
-            let arguments = format!("{words} a b --strategy {strategy} --memory 16M -j 3");
-            same(&written(&sandbox, &arguments), &expected, &arguments);
-        }
+    for (&(words, times), strategy) in sweep::pairs(&JOBS, &["partition", "sieve"]) {
+        let arguments = format!("{words} a b --strategy {strategy} --memory 16M -j 3");
+        let found = written(&sandbox, &arguments);
+        same(&found, &expected(&texts, times), &arguments);
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::thread;
 
+use differential::sweep;
 use serde_json::Value;
 
 use crate::data::{
@@ -17,6 +18,15 @@ fn digits(which: &[bool]) -> String {
     let digits = which.iter().map(|&has| if has { '1' } else { '0' });
     digits.collect()
 }
+
+/// The text before a line, given which files have it.
+type LabelOf = fn(&[bool]) -> String;
+
+/// Options that write something before each line, and what.
+const LABELS: [(&str, LabelOf); 2] = [
+    ("--which", |which| format!("{}\t", digits(which))),
+    ("--count-files", |which| format!("{}\t", sides(which))),
+];
 
 /// Three texts with lines in every combination of them, and with repeats in each.
 fn three() -> [Vec<u8>; 3] {
@@ -57,44 +67,19 @@ fn written_bytes(sandbox: &Sandbox) -> f64 {
 
 #[test]
 fn l1_every_operation_gives_the_oracles_lines_by_every_strategy() {
-    // The lines by half of the strategies, and their number by one of the others.
-    operations_give_lines(
-        |operation, strategy| (operation + strategy) % 2 == 0,
-        |operation, strategy| (operation + strategy) % 4 == 1,
-    );
-}
-
-#[test]
-#[ignore = "slow: the lines and their number by every strategy"]
-fn l1_every_operation_gives_the_oracles_lines_and_their_number_by_every_strategy() {
-    operations_give_lines(|_, _| true, |_, _| true);
-}
-
-/// Compares the lines of every operation by every strategy, and their number, where each is wanted.
-fn operations_give_lines(
-    is_written: fn(usize, usize) -> bool,
-    is_counted: fn(usize, usize) -> bool,
-) {
     let texts = three();
     let sandbox = with_three(&texts);
-    for (number, operation) in OPERATIONS.iter().enumerate() {
+    for (operation, strategy) in sweep::pairs(&OPERATIONS, &EXACT) {
         let expected = operation.of(&slices(&texts));
-        assert!(!expected.is_empty(), "{}", operation.words);
-        for (way, strategy) in EXACT.into_iter().enumerate() {
-            let words = operation.words;
-            if is_written(number, way) {
-                sandbox
-                    .run(&format!("{words} a b c --strategy {strategy}"))
-                    .succeeds_silently()
-                    .has_written(&expected);
-            }
-            if !is_counted(number, way) {
-                continue;
-            }
-            let outcome = sandbox.run(&format!("{words} a b c --strategy {strategy} --count-only"));
-            let count = format!("{}\n", expected.len());
-            assert_eq!(outcome.succeeds_silently().stdout, count.into_bytes());
-        }
+        let arguments = format!("{} a b c --strategy {strategy}", operation.words);
+        assert!(!expected.is_empty(), "{arguments}");
+        sandbox
+            .run(&arguments)
+            .succeeds_silently()
+            .has_written(&expected);
+        let outcome = sandbox.run(&format!("{arguments} --count-only"));
+        let count = format!("{}\n", expected.len());
+        assert_eq!(outcome.succeeds_silently().stdout, count.into_bytes());
     }
 }
 
@@ -158,19 +143,9 @@ fn l1_an_empty_file_is_a_file_that_has_no_line() {
 #[test]
 #[ignore = "slow: close to a second"]
 fn l1_what_spills_gives_the_oracles_lines_and_a_sieve_spills_much_less() {
-    what_spills(&[SYMDIFF]);
-}
-
-#[test]
-#[ignore = "slow: 16 runs over 9 MB"]
-fn l1_what_spills_gives_the_oracles_lines_for_every_operation() {
-    what_spills(&OPERATIONS);
-}
-
-fn what_spills(operations: &[Operation]) {
     let texts = large();
     let sandbox = with_three(&texts);
-    for operation in operations {
+    for operation in sweep::some(&OPERATIONS, 1) {
         // A sieve of lines that all files have is another one.
         if operation.words == "intersect --exactly 3" {
             continue;
@@ -201,73 +176,29 @@ fn what_spills(operations: &[Operation]) {
 
 #[test]
 fn l2_which_files_and_how_many_have_a_line_stands_before_it() {
-    // Each label on each operation by one of the strategies.
-    labels_stand_before_lines(|turn, label| turn % 4 == 2 * label);
-}
-
-#[test]
-#[ignore = "slow: both labels by every strategy"]
-fn l2_which_files_and_how_many_have_a_line_stands_before_it_by_every_strategy() {
-    labels_stand_before_lines(|_, _| true);
-}
-
-fn labels_stand_before_lines(is_wanted: fn(usize, usize) -> bool) {
     let texts = three();
     let sandbox = with_three(&texts);
-    for (number, operation) in OPERATIONS.iter().enumerate() {
-        let texts = slices(&texts);
-        let which = operation.labelled(&texts, |which| format!("{}\t", digits(which)));
-        let count = operation.labelled(&texts, |which| format!("{}\t", sides(which)));
-        for (way, strategy) in EXACT.into_iter().enumerate() {
-            let labels = [("--which", &which), ("--count-files", &count)];
-            let labels = labels.into_iter().enumerate();
-            for (_, (option, expected)) in
-                labels.filter(|&(label, _)| is_wanted(number + way, label))
-            {
-                let words = operation.words;
-                sandbox
-                    .run(&format!("{words} a b c --strategy {strategy} {option}"))
-                    .succeeds_silently()
-                    .has_written(expected);
-            }
-        }
+    for (operation, strategy, &(option, label)) in sweep::triples(&OPERATIONS, &EXACT, &LABELS) {
+        let words = operation.words;
+        sandbox
+            .run(&format!("{words} a b c --strategy {strategy} {option}"))
+            .succeeds_silently()
+            .has_written(&operation.labelled(&slices(&texts), label));
     }
 }
 
 #[test]
 fn l2_labels_are_right_where_lines_spill() {
-    labels_that_spill(|strategy, option| (strategy, option) == (0, 0));
-}
-
-#[test]
-#[ignore = "slow: four runs over 9 MB"]
-fn l2_labels_of_both_kinds_are_right_where_lines_spill() {
-    labels_that_spill(|_, _| true);
-}
-
-/// Runs those strategies with those labels that are wanted by their indexes in the lists.
-fn labels_that_spill(is_wanted: fn(usize, usize) -> bool) {
-    type LabelOf<'l> = &'l dyn Fn(&[bool]) -> String;
-
     let texts = large();
     let sandbox = with_three(&texts);
-    let texts = slices(&texts);
-    let which = |which: &[bool]| format!("{}\t", digits(which));
-    let count = |which: &[bool]| format!("{}\t", sides(which));
-    for (strategy_number, strategy) in ["partition", "sieve"].into_iter().enumerate() {
-        let options: [(&str, LabelOf<'_>); 2] = [("--which", &which), ("--count-files", &count)];
-        for (number, (option, label)) in options.into_iter().enumerate() {
-            if !is_wanted(strategy_number, number) {
-                continue;
-            }
-            sandbox
-                .run(&format!(
-                    "union a b c --strategy {strategy} --memory 16M {option} --stats ../out/s"
-                ))
-                .succeeds_silently()
-                .has_written(&UNION.labelled(&texts, label));
-            assert!(written_bytes(&sandbox) > 3e5, "{strategy} spilled nothing");
-        }
+    for (strategy, &(option, label)) in sweep::pairs(&["partition", "sieve"], &LABELS) {
+        sandbox
+            .run(&format!(
+                "union a b c --strategy {strategy} --memory 16M {option} --stats ../out/s"
+            ))
+            .succeeds_silently()
+            .has_written(&UNION.labelled(&slices(&texts), label));
+        assert!(written_bytes(&sandbox) > 3e5, "{strategy} spilled nothing");
     }
 }
 
@@ -322,66 +253,33 @@ fn l3_the_union_of_one_file_that_spills_is_its_distinct_lines() {
 }
 
 #[test]
-#[ignore = "slow: close to a second"]
 fn l3_a_file_that_is_given_twice_is_two_files() {
-    // The strategies by turns.
-    files_given_twice(|files, strategy| files == strategy);
-}
-
-#[test]
-#[ignore = "slow: 288 runs"]
-fn l3_a_file_that_is_given_twice_is_two_files_by_every_strategy() {
-    files_given_twice(|_, _| true);
-}
-
-/// Runs with those files by those strategies that are wanted by their indexes in the lists.
-fn files_given_twice(is_wanted: fn(usize, usize) -> bool) {
     let texts = three();
     let sandbox = with_three(&texts);
     std::os::unix::fs::symlink("a", sandbox.input("link")).unwrap();
     let [a, b, _] = slices(&texts);
-    for operation in OPERATIONS {
-        let given = [
-            ("a a b", [a, a, b]),
-            ("a b a", [a, b, a]),
-            ("b a link", [b, a, a]),
-            ("a ./a link", [a, a, a]),
-        ];
-        for (number, (files, texts)) in given.into_iter().enumerate() {
-            let expected = operation.of(&texts);
-            let which = operation.labelled(&texts, |which| format!("{}\t", digits(which)));
-            for (strategy_number, strategy) in EXACT.into_iter().enumerate() {
-                if !is_wanted(number, strategy_number) {
-                    continue;
-                }
-                let words = operation.words;
-                sandbox
-                    .run(&format!("{words} {files} --strategy {strategy}"))
-                    .succeeds_silently()
-                    .has_written(&expected);
-                sandbox
-                    .run(&format!("{words} {files} --strategy {strategy} --which"))
-                    .succeeds_silently()
-                    .has_written(&which);
-            }
-        }
+    let given = [
+        ("a a b", [a, a, b]),
+        ("a b a", [a, b, a]),
+        ("b a link", [b, a, a]),
+        ("a ./a link", [a, a, a]),
+    ];
+    for (operation, (files, texts), strategy) in sweep::triples(&OPERATIONS, &given, &EXACT) {
+        let arguments = format!("{} {files} --strategy {strategy}", operation.words);
+        sandbox
+            .run(&arguments)
+            .succeeds_silently()
+            .has_written(&operation.of(texts));
+        let which = operation.labelled(texts, |which| format!("{}\t", digits(which)));
+        sandbox
+            .run(&format!("{arguments} --which"))
+            .succeeds_silently()
+            .has_written(&which);
     }
 }
 
 #[test]
 fn l3_of_a_file_and_itself_everything_is_common_and_nothing_differs() {
-    // The strategies by turns.
-    a_file_and_itself(|strategy, operation| operation % 3 == strategy);
-}
-
-#[test]
-#[ignore = "slow: 15 runs over 8 MB"]
-fn l3_of_a_file_and_itself_everything_is_common_by_every_strategy() {
-    a_file_and_itself(|_, _| true);
-}
-
-/// Runs those operations by those strategies that are wanted by their indexes in the lists.
-fn a_file_and_itself(is_wanted: fn(usize, usize) -> bool) {
     let text = [megabytes(4, 0), lines(0..4000)].concat();
     let sandbox = Sandbox::with(&text, b"");
     let (all, nothing) = (UNION.of(&[&text]), BTreeSet::new());
@@ -393,16 +291,11 @@ fn a_file_and_itself(is_wanted: fn(usize, usize) -> bool) {
         ("union a a", &all),
     ];
     let strategies = ["auto", "partition", "sieve"];
-    for (strategy_number, strategy) in strategies.into_iter().enumerate() {
-        for (number, (arguments, expected)) in operations.into_iter().enumerate() {
-            if !is_wanted(strategy_number, number) {
-                continue;
-            }
-            sandbox
-                .run(&format!("{arguments} --strategy {strategy} --memory 16M"))
-                .succeeds_silently()
-                .has_written(expected);
-        }
+    for ((arguments, expected), strategy) in sweep::pairs(&operations, &strategies) {
+        sandbox
+            .run(&format!("{arguments} --strategy {strategy} --memory 16M"))
+            .succeeds_silently()
+            .has_written(expected);
     }
 }
 
@@ -450,22 +343,10 @@ fn assert_common(table: &Value, texts: &[&[u8]], about: &str) {
 
 #[test]
 fn l4_the_numbers_of_overlaps_are_those_of_the_oracle_and_add_up_to_the_union() {
-    // Of each group of files by two of the strategies.
-    numbers_of_overlaps(|files, way| (files + way) % 2 == 0);
-}
-
-#[test]
-#[ignore = "slow: 24 runs"]
-fn l4_the_numbers_of_overlaps_are_those_of_the_oracle_by_every_strategy() {
-    numbers_of_overlaps(|_, _| true);
-}
-
-/// Compares the overlaps of those groups of files by those strategies that are wanted.
-fn numbers_of_overlaps(is_wanted: fn(usize, usize) -> bool) {
     let texts = three();
     let sandbox = with_three(&texts);
     let [a, b, c] = slices(&texts);
-    let all = [
+    let groups = [
         ("a", &[a][..]),
         ("a b", &[a, b]),
         ("a b c", &[a, b, c]),
@@ -473,21 +354,18 @@ fn numbers_of_overlaps(is_wanted: fn(usize, usize) -> bool) {
         ("a a", &[a, a]),
         ("a b a", &[a, b, a]),
     ];
-    for (group, (files, texts)) in all.into_iter().enumerate() {
-        let expected = combinations(texts);
+    for (&(files, texts), strategy) in sweep::pairs(&groups, &EXACT) {
         let all = UNION.of(texts).len();
-        let strategies = EXACT.into_iter().enumerate();
-        for (_, strategy) in strategies.filter(|&(way, _)| is_wanted(group, way)) {
-            let outcome = sandbox.run(&format!("overlaps {files} --json --strategy {strategy}"));
-            let table = parse(&outcome.succeeds_silently().stdout);
-            assert_eq!(found(&table), expected, "{files} by {strategy}");
-            assert_common(&table, texts, &format!("{files} by {strategy}"));
-            let sum: usize = found(&table).iter().map(|&(_, lines)| lines).sum();
-            assert_eq!(sum, all, "{files} by {strategy}");
-            assert_eq!(number(&table, "/stats/output/lines"), all as f64);
-            let names: Vec<&str> = files.split(' ').collect();
-            assert_eq!(table["inputs"], serde_json::json!(names));
-        }
+        let outcome = sandbox.run(&format!("overlaps {files} --json --strategy {strategy}"));
+        let table = parse(&outcome.succeeds_silently().stdout);
+        let about = format!("{files} by {strategy}");
+        assert_eq!(found(&table), combinations(texts), "{about}");
+        assert_common(&table, texts, &about);
+        let sum: usize = found(&table).iter().map(|&(_, lines)| lines).sum();
+        assert_eq!(sum, all, "{about}");
+        assert_eq!(number(&table, "/stats/output/lines"), all as f64);
+        let names: Vec<&str> = files.split(' ').collect();
+        assert_eq!(table["inputs"], serde_json::json!(names));
     }
 }
 
@@ -530,21 +408,10 @@ fn l4_the_table_has_the_combinations_with_most_lines_first_and_names_their_files
 
 #[test]
 fn l4_overlaps_of_files_that_spill_are_those_of_the_oracle() {
-    overlaps_that_spill(&["partition"]);
-}
-
-#[test]
-#[ignore = "slow: two strategies over 9 MB"]
-fn l4_overlaps_of_files_that_spill_are_those_of_the_oracle_by_every_strategy() {
-    overlaps_that_spill(&["partition", "sieve"]);
-}
-
-/// Compares the overlaps of large files by these strategies with those of the oracle.
-fn overlaps_that_spill(strategies: &[&str]) {
     let texts = large();
     let sandbox = with_three(&texts);
     let expected = combinations(&slices(&texts));
-    for strategy in strategies {
+    for strategy in sweep::some(&["partition", "sieve"], 1) {
         let outcome = sandbox.run(&format!(
             "overlaps a b c --json --memory 16M --strategy {strategy}"
         ));
@@ -579,82 +446,44 @@ fn run_with_fifos(
 
 #[test]
 fn l5_any_of_the_inputs_may_be_a_pipe() {
-    // Each operation by half of the strategies, and the pipes by turns.
-    pipes_among_the_inputs(|operation, strategy, pipes| (operation + strategy) % 6 == 2 * pipes);
-}
-
-#[test]
-#[ignore = "slow: 96 runs"]
-fn l5_any_of_the_inputs_may_be_a_pipe_for_every_strategy() {
-    pipes_among_the_inputs(|_, _, _| true);
-}
-
-/// Runs those operations by those strategies with those pipes that are wanted by their indexes in the lists.
-fn pipes_among_the_inputs(is_wanted: fn(usize, usize, usize) -> bool) {
     let texts = three();
     let [a, b, c] = slices(&texts);
     let operations = OPERATIONS.into_iter();
     let operations = operations.filter(|operation| !operation.words.ends_with(" 1"));
-    for (operation_number, operation) in operations.enumerate() {
-        let expected = operation.of(&[a, b, c]);
-        for (strategy_number, strategy) in EXACT.into_iter().enumerate() {
-            let choices = [
-                &[("a", a)][..],
-                &[("b", b)],
-                &[("a", a), ("b", b), ("c", c)],
-            ];
-            for (number, pipes) in choices.into_iter().enumerate() {
-                if !is_wanted(operation_number, strategy_number, number) {
-                    continue;
-                }
-                let sandbox = Sandbox::new();
-                for (name, text) in [("a", a), ("b", b), ("c", c)] {
-                    if !pipes.contains(&(name, text)) {
-                        sandbox.write(name, text);
-                    }
-                }
-                let words = operation.words;
-                let arguments = format!("{words} a b c --strategy {strategy} --memory 16M");
-                run_with_fifos(&sandbox, pipes, &arguments)
-                    .succeeds_silently()
-                    .has_written(&expected);
+    let operations: Vec<Operation> = operations.collect();
+    let choices = [
+        &[("a", a)][..],
+        &[("b", b)],
+        &[("a", a), ("b", b), ("c", c)],
+    ];
+    for (operation, strategy, pipes) in sweep::triples(&operations, &EXACT, &choices) {
+        let sandbox = Sandbox::new();
+        for (name, text) in [("a", a), ("b", b), ("c", c)] {
+            if !pipes.contains(&(name, text)) {
+                sandbox.write(name, text);
             }
         }
+        let words = operation.words;
+        let arguments = format!("{words} a b c --strategy {strategy} --memory 16M");
+        run_with_fifos(&sandbox, pipes, &arguments)
+            .succeeds_silently()
+            .has_written(&operation.of(&[a, b, c]));
     }
 }
 
 #[test]
 fn l5_standard_input_is_an_input_of_every_operation() {
-    // It is the first and the second by turns.
-    standard_input_among_the_inputs(|turn, place| turn % 2 == place);
-}
-
-#[test]
-#[ignore = "slow: 28 runs"]
-fn l5_standard_input_is_any_input_of_every_operation() {
-    standard_input_among_the_inputs(|_, _| true);
-}
-
-/// Runs each operation by each strategy, with standard input in those places that are wanted.
-fn standard_input_among_the_inputs(is_wanted: fn(usize, usize) -> bool) {
     let texts = three();
     let [a, b, _] = slices(&texts);
     let sandbox = Sandbox::with(a, b"");
-    for (number, operation) in [DIFF, UNION, SYMDIFF].into_iter().enumerate() {
-        for (way, strategy) in EXACT.into_iter().enumerate() {
-            for (place, (files, texts)) in
-                [("a -", [a, b]), ("- a", [b, a])].into_iter().enumerate()
-            {
-                if !is_wanted(number + way, place) {
-                    continue;
-                }
-                let words = operation.words;
-                sandbox
-                    .run_fed(&format!("{words} {files} --strategy {strategy}"), b)
-                    .succeeds_silently()
-                    .has_written(&operation.of(&texts));
-            }
-        }
+    let operations = [DIFF, UNION, SYMDIFF];
+    let places = [("a -", [a, b]), ("- a", [b, a])];
+    for (operation, strategy, (files, texts)) in sweep::triples(&operations, &EXACT, &places) {
+        let words = operation.words;
+        sandbox
+            .run_fed(&format!("{words} {files} --strategy {strategy}"), b)
+            .succeeds_silently()
+            .has_written(&operation.of(texts));
     }
     for strategy in EXACT {
         let arguments = format!("overlaps a - --json --strategy {strategy}");
@@ -667,50 +496,32 @@ fn standard_input_among_the_inputs(is_wanted: fn(usize, usize) -> bool) {
 #[test]
 #[ignore = "slow: more than a second"]
 fn l5_a_sieve_copies_pipes_and_only_if_it_is_asked_for() {
-    // Each strategy, and the operations by turns.
-    copies_of_pipes(|operation, strategy| operation == strategy);
-}
-
-#[test]
-#[ignore = "slow: nine runs over 9 MB"]
-fn l5_a_sieve_of_any_operation_copies_pipes_and_only_if_it_is_asked_for() {
-    copies_of_pipes(|_, _| true);
-}
-
-/// Runs those operations by those strategies that are wanted by their indexes in the lists.
-fn copies_of_pipes(is_wanted: fn(usize, usize) -> bool) {
     let texts = large();
     let [a, b, _] = slices(&texts);
-    for (operation_number, operation) in [DIFF, UNION, SYMDIFF].into_iter().enumerate() {
-        let strategies = [("sieve", 2), ("auto", 0), ("partition", 0)];
-        for (number, (strategy, copies)) in strategies.into_iter().enumerate() {
-            if !is_wanted(operation_number, number) {
-                continue;
-            }
-            // Where all inputs are pipes, auto copies one to learn its size.
-            let pipes = match strategy {
-                "auto" => &[("b", b)][..],
-                _ => &[("a", a), ("b", b)],
-            };
-            let sandbox = Sandbox::new();
-            if strategy == "auto" {
-                sandbox.write("a", a);
-            }
-            let words = operation.words;
-            let arguments =
-                format!("{words} a b --memory 16M --strategy {strategy} --stats ../out/s");
-            run_with_fifos(&sandbox, pipes, &arguments)
-                .succeeds_silently()
-                .has_written(&operation.of(&[a, b]));
-            let stats = parse(&fs::read(sandbox.output("s")).unwrap());
-            let phases = stats["phases"].as_array().unwrap().iter();
-            let is_copy = |phase: &&Value| phase["name"] == "spool";
-            assert_eq!(
-                phases.filter(is_copy).count(),
-                copies,
-                "{words} by {strategy}: {stats:#}"
-            );
+    let strategies = [("sieve", 2), ("auto", 0), ("partition", 0)];
+    for (operation, &(strategy, copies)) in sweep::pairs(&[DIFF, UNION, SYMDIFF], &strategies) {
+        // Where all inputs are pipes, auto copies one to learn its size.
+        let pipes = match strategy {
+            "auto" => &[("b", b)][..],
+            _ => &[("a", a), ("b", b)],
+        };
+        let sandbox = Sandbox::new();
+        if strategy == "auto" {
+            sandbox.write("a", a);
         }
+        let words = operation.words;
+        let arguments = format!("{words} a b --memory 16M --strategy {strategy} --stats ../out/s");
+        run_with_fifos(&sandbox, pipes, &arguments)
+            .succeeds_silently()
+            .has_written(&operation.of(&[a, b]));
+        let stats = parse(&fs::read(sandbox.output("s")).unwrap());
+        let phases = stats["phases"].as_array().unwrap().iter();
+        let is_copy = |phase: &&Value| phase["name"] == "spool";
+        assert_eq!(
+            phases.filter(is_copy).count(),
+            copies,
+            "{words} by {strategy}: {stats:#}"
+        );
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::fs;
 
+use differential::sweep;
+
 use crate::json::{number, parse};
 use crate::limits::memory::measured;
 use crate::sandbox::Sandbox;
@@ -114,17 +116,6 @@ fn l1_a_plan_takes_the_result_for_a_file_unless_it_is_compressed() {
 
 #[test]
 fn c1_memory_stays_under_the_limit_while_the_result_is_the_set() {
-    the_result_is_the_set(|limit, threads| limit == threads);
-}
-
-#[test]
-#[ignore = "slow: both limits with one thread and with four"]
-fn c1_memory_stays_under_the_limit_while_the_result_is_the_set_of_any_threads() {
-    the_result_is_the_set(|_, _| true);
-}
-
-/// Runs under those limits with those numbers of threads that are wanted by their indexes in the lists.
-fn the_result_is_the_set(is_wanted: fn(usize, usize) -> bool) {
     let sandbox = Sandbox::new();
     let mut expected = documents(&sandbox, 9000);
     // One that is longer than what is kept of the result in memory, and comes again at the end.
@@ -137,22 +128,17 @@ fn the_result_is_the_set(is_wanted: fn(usize, usize) -> bool) {
     );
     sandbox.write("c", last);
     expected.push_str(&long);
-    for (number, (limit, bytes)) in [("24M", 24 << 20), ("40M", 40 << 20)]
-        .into_iter()
-        .enumerate()
-    {
-        let threads = [4, 1].into_iter().enumerate();
-        for (_, threads) in threads.filter(|&(threads, _)| is_wanted(number, threads)) {
-            let arguments = format!(
-                "union --jsonl -k text a b c --strategy memory -j {threads} --memory {limit} -o ../out/out"
-            );
-            let (outcome, peak) = measured(&sandbox, &arguments);
-            outcome.succeeds();
-            assert!(
-                fs::read_to_string(sandbox.output("out")).unwrap() == expected,
-                "{arguments}"
-            );
-            assert!(peak <= bytes, "{arguments}: {peak} bytes");
-        }
+    let limits = [("24M", 24 << 20), ("40M", 40 << 20)];
+    for (&(limit, bytes), threads) in sweep::pairs(&limits, &[4, 1]) {
+        let arguments = format!(
+            "union --jsonl -k text a b c --strategy memory -j {threads} --memory {limit} -o ../out/out"
+        );
+        let (outcome, peak) = measured(&sandbox, &arguments);
+        outcome.succeeds();
+        assert!(
+            fs::read_to_string(sandbox.output("out")).unwrap() == expected,
+            "{arguments}"
+        );
+        assert!(peak <= bytes, "{arguments}: {peak} bytes");
     }
 }

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 
+use differential::sweep;
 use serde_json::Value;
 
 use crate::data::{lines, megabytes};
@@ -23,42 +24,28 @@ fn json(sandbox: &Sandbox, arguments: &str) -> Value {
 // Rates.
 
 #[test]
-#[ignore = "slow: close to a second"]
 fn i14_a_filter_that_was_built_for_a_rate_is_accepted_at_it() {
-    accepted_at_its_rate(1);
-}
-
-#[test]
-#[ignore = "slow: 380 runs"]
-fn i14_a_filter_that_was_built_for_a_rate_is_accepted_at_it_under_many_keys() {
-    accepted_at_its_rate(6);
-}
-
-fn accepted_at_its_rate(keys: u64) {
     let sandbox = Sandbox::with(&lines(0..20_000), &lines(10_000..30_000));
-    for kind in ["blocked", "classic", "counting", "spectral", "fingerprint"] {
-        for rate in ["35%", "10%", "1%", "0.01%"] {
-            let accepted: f64 = rate.trim_end_matches('%').parse().unwrap();
-            // Whether the fill's rate is above the prediction is a matter of chance.
-            for seed in 0..keys {
-                let key = format!("{seed:064x}");
-                let build = "filter build a -o ../out/f --lines 20000";
-                sandbox
-                    .run(&format!(
-                        "{build} --kind {kind} --max-fpr {rate} --hash-key {key}"
-                    ))
-                    .succeeds_silently();
-                let info = json(&sandbox, "filter info ../out/f --json");
-                let planned = info["planned_fpr"].as_f64().unwrap();
-                assert!(planned <= accepted / 100.0, "{kind} {rate}: {planned}");
-                let plan = format!("plan --filter ../out/f b --max-fpr {rate} --json");
-                let predicted = json(&sandbox, &plan)["filter"]["predicted_fpr"].clone();
-                assert!(predicted.as_f64().unwrap() <= planned, "{predicted}");
-            }
-            sandbox
-                .run(&format!("intersect --filter ../out/f b --max-fpr {rate}"))
-                .succeeds();
-        }
+    let kinds = ["blocked", "classic", "counting", "spectral", "fingerprint"];
+    let rates = ["35%", "10%", "1%", "0.01%"];
+    // Whether the fill's rate is above the prediction is a matter of chance.
+    for (kind, rate, key) in sweep::triples(&kinds, &rates, &[0, 1, 2, 3, 4, 5]) {
+        let accepted: f64 = rate.trim_end_matches('%').parse().unwrap();
+        let build = "filter build a -o ../out/f --lines 20000";
+        sandbox
+            .run(&format!(
+                "{build} --kind {kind} --max-fpr {rate} --hash-key {key:064x}"
+            ))
+            .succeeds_silently();
+        let info = json(&sandbox, "filter info ../out/f --json");
+        let planned = info["planned_fpr"].as_f64().unwrap();
+        assert!(planned <= accepted / 100.0, "{kind} {rate}: {planned}");
+        let plan = format!("plan --filter ../out/f b --max-fpr {rate} --json");
+        let predicted = json(&sandbox, &plan)["filter"]["predicted_fpr"].clone();
+        assert!(predicted.as_f64().unwrap() <= planned, "{predicted}");
+        sandbox
+            .run(&format!("intersect --filter ../out/f b --max-fpr {rate}"))
+            .succeeds();
     }
 }
 

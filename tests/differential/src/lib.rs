@@ -29,5 +29,6 @@ pub mod script;
 pub mod settings;
 pub mod shrink;
 pub mod stored;
+pub mod sweep;
 pub mod targets;
 pub mod wrong;
