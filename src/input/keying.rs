@@ -79,6 +79,8 @@ impl Keying {
         let keys = &*keys;
         let mut keying = Self::new(keys);
         let mut empties = Vec::new();
+        let mut all = parts.all().iter();
+        let are_tables = all.all(|part| part.state.size == 0 || part.format.table().is_some());
         for part in 0..parts.all().len() {
             let is_empty = parts.all()[part].state.size == 0;
             empties.push(is_empty);
@@ -92,7 +94,7 @@ impl Keying {
                         "leave out `ranking`, or give the records as text",
                     ));
                 }
-                let columns = Columns::of_table(keys, number, table.columns());
+                let columns = Columns::of_table(keys, number, table.columns(), are_tables);
                 let header = table.header().map(|names| HeaderRecord {
                     record: names.to_vec(),
                 });

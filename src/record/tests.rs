@@ -6,7 +6,10 @@ use super::*;
 
 /// Returns the key of a record, or why it has none.
 fn key(keys: &Keys, numbers: &[u32], record: &str) -> Result<String, Bad> {
-    let columns = Columns::new(keys, 1, numbers);
+    key_in(&Columns::new(keys, 1, numbers), record)
+}
+
+fn key_in(columns: &Columns, record: &str) -> Result<String, Bad> {
     let mut built = b"kept".to_vec();
     let key = match columns.key(record.as_bytes(), &mut built)? {
         Key::Piece(piece) => piece.to_vec(),
@@ -76,6 +79,56 @@ fn quotes_that_are_not_needed_make_no_difference() {
     ] {
         assert_eq!(csv(record, 1).unwrap(), expected, "{record:?}");
     }
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn b23_the_key_of_a_row_is_that_of_a_text_with_the_same_fields() {
+    let escape = Dialect {
+        escape: Some(b'\\'),
+        ..Dialect::new(b',')
+    };
+    let texts = [
+        "", "a", "a,b", "a;b", "a\"b", "\"", "a\rb", "a\r", "a\nb", " A ", "\\", "\0", "1.5",
+    ];
+    let syntaxes = [
+        Syntax::Delimited(b'\t'),
+        Syntax::Csv(Dialect::new(b',')),
+        Syntax::Csv(Dialect::new(b';')),
+        Syntax::Csv(escape),
+    ];
+    let pairs = texts
+        .iter()
+        .flat_map(|&one| texts.map(|other| vec![one, other]));
+    let rows: Vec<Vec<&str>> = pairs.chain(texts.map(|text| vec![text])).collect();
+    let mut compared = 0;
+    for (syntax, ignores_case) in syntaxes
+        .into_iter()
+        .flat_map(|it| [(it, false), (it, true)])
+    {
+        for row in &rows {
+            let keys = Keys {
+                ignores_case,
+                ..keys(syntax, &["1", "2"][..row.len()])
+            };
+            let (writing, mut record) = (Writing::new(syntax, b'\n', &keys.fields), Vec::new());
+            let is_written = row.iter().enumerate().all(|(index, text)| {
+                let written = writing.field(index, false, text.as_bytes(), &mut record);
+                written.is_ok()
+            });
+            if !is_written {
+                continue;
+            }
+            let record = String::from_utf8(record).unwrap();
+            let of_text = key(&keys, &[0, 1][..row.len()], &record);
+            for is_alone in [false, true] {
+                let columns = Columns::of_table(&keys, 1, row.len(), is_alone);
+                assert_eq!(key_in(&columns, &record), of_text, "{syntax:?}: {row:?}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 2000, "{compared}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! pages of the columns of the key, and one record.
 
 use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -200,8 +201,8 @@ impl<'a> Rows<'a> {
     /// Appends the next row as a record.
     fn write_row(&mut self, table: &Table, number: u64) -> Result<Row, ParquetError> {
         if let Some(end) = table.row_number_end {
-            self.records
-                .extend_from_slice(number.to_string().as_bytes());
+            // Writing to memory does not fail.
+            let _cannot_fail = write!(self.records, "{number}");
             self.records.push(end);
         }
         let mut row = Row::Written;

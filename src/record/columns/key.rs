@@ -68,6 +68,10 @@ impl Columns {
             Some(end) => behind_number(record, end),
             None => record,
         };
+        // The key of an empty field has quotes.
+        if self.are_keys && !record.is_empty() {
+            return Ok(Key::Piece(record));
+        }
         let copied = Copied {
             start: built.len(),
             buffer: built,

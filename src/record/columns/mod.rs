@@ -47,6 +47,8 @@ pub(crate) struct Columns {
     passed_over: PassedOver,
     /// The byte after the number of the row that stands before each record; `None` if there is none.
     row_number_end: Option<u8>,
+    /// True if records are keys already: they were written as keys are, and nothing is changed before it is compared.
+    are_keys: bool,
 }
 
 /// The field that has the rank of a record.
@@ -84,12 +86,14 @@ impl Columns {
             ranked: None,
             passed_over: PassedOver::of(keys, !names.is_empty()),
             row_number_end: None,
+            are_keys: false,
         }
     }
 
     /// Makes the columns of a Parquet file of the input with `number`: what is read of it are the `count` fields of
-    /// the key, in their order.
-    pub(crate) fn of_table(keys: &Keys, number: u32, count: usize) -> Self {
+    /// the key, in their order. `is_alone` is true if all files of the input are Parquet: else their columns may be the
+    /// same as those of texts, whose records are not written as keys are.
+    pub(crate) fn of_table(keys: &Keys, number: u32, count: usize, is_alone: bool) -> Self {
         let numbers: Vec<u32> = match keys.syntax {
             Syntax::Delimited(_) | Syntax::Csv(_) => (0..count as u32).collect(),
             Syntax::Whole | Syntax::JsonLines => Vec::new(),
@@ -98,8 +102,14 @@ impl Columns {
         // A name with dots is one name in the records that are made of rows.
         let names = columns.names.iter().take(columns.paths.len());
         let paths = names.map(json::Path::plain).collect();
+        let is_written_as_keys = match keys.syntax {
+            Syntax::Csv(dialect) => dialect == dialect.of_keys(),
+            Syntax::Delimited(_) => true,
+            Syntax::Whole | Syntax::JsonLines => false,
+        };
         Self {
             paths,
+            are_keys: is_alone && is_written_as_keys && !columns.folding.changes(),
             row_number_end: keys.row_number_end(),
             ..columns
         }
@@ -127,6 +137,7 @@ impl Columns {
         Self {
             folding: Folding::default(),
             row_number_end: None,
+            are_keys: false,
             ..self.clone()
         }
     }
