@@ -49,9 +49,13 @@ pub(super) fn advised_layout(
     layout_in: impl Fn(&Job) -> Option<Layout>,
     what: impl FnOnce() -> String,
 ) -> Result<Layout, Error> {
-    check_floor(job)?;
     let fits = |mebibytes: u64| layout_in(&job.with_memory(mebibytes << 20)).is_some();
-    layout_in(job).ok_or_else(|| advised(what(), least_memory(job, fits)))
+    let made = |job: &Job| layout_in(job).ok_or_else(|| least_memory(job, fits));
+    check_floor(job, |job| {
+        let refused = |least| advised(String::new(), least);
+        made(job).map(drop).map_err(refused)
+    })?;
+    made(job).map_err(|least| advised(what(), least))
 }
 
 /// Makes the refusal that says `what` does not fit and advises `least_bytes`, if there is such a limit.

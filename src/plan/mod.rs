@@ -130,7 +130,7 @@ pub use strategy::Strategy;
 /// # Ok::<(), outset::Error>(())
 /// ```
 pub fn plan(job: &Job) -> Result<Plan> {
-    check_floor(job)?;
+    check_floor(job, |job| plan(job).map(drop))?;
     check_request(job)?;
     let ways = Ways::of(job.clone())?;
     let plan = match job.strategy {

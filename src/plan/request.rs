@@ -22,15 +22,20 @@ const MUCH: u64 = 256 << 10;
 const VARIATION: u64 = 512 << 10;
 
 /// Refuses a memory limit that nothing can run in: below 16 MiB, or with less than
-/// [`LEAST_USABLE_BYTES`] for buffers besides what the process itself needs.
+/// [`LEAST_USABLE_BYTES`] for buffers besides what the process itself needs. `request` makes what was asked for under
+/// another limit.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] with the least limit that would do.
-pub(super) fn check_floor(job: &Job) -> Result<()> {
+pub(super) fn check_floor(job: &Job, request: impl FnOnce(&Job) -> Result<()>) -> Result<()> {
     if job.memory_bytes >= least_beside(job) {
         return Ok(());
     }
-    let least = least_for_any_plan(job);
+    let floor = least_for_any_plan(job);
+    let least = match request(&job.with_memory(floor)) {
+        Err(Error::MemoryPlan { least_bytes, .. }) if least_bytes < u64::MAX => least_bytes,
+        _ => floor,
+    };
     let (given, _) = display_apart(job.memory_bytes, least);
     let decoding = DecodingPlan::of(job).bytes;
     let compressing = compressors_bytes(&job.compressions, job.threads, job.memory_bytes);

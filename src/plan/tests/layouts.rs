@@ -1,6 +1,7 @@
 //! Every part of a plan fits its limit, and what does not is refused with a limit that would do.
 
 use super::*;
+use crate::decode::compressed::Decoding;
 use crate::reading::long_lines::{LimitAdvice, long_line_buffer};
 
 #[test]
@@ -193,6 +194,48 @@ fn a_limit_that_is_advised_is_accepted_and_so_is_a_little_less_or_more() {
         }
     }
     assert!(refused > 50, "{refused}");
+}
+
+#[test]
+fn c9_below_the_floor_the_limit_that_is_advised_is_enough_for_what_was_asked() {
+    let decoded = |memory_bytes: u64| InputShape {
+        decoding: Some(Decoding {
+            memory_bytes,
+            pieces: 1,
+            cost: 1,
+        }),
+        ..lines(4_000_000)
+    };
+    let mut refused = 0;
+    for window in [16 << 20, 64 << 20, 128 << 20] {
+        for order in [Order::Any, Order::Input, Order::Sorted] {
+            for strategy in Strategy::ALL.map(Some).into_iter().chain([None]) {
+                let job = Job {
+                    strategy,
+                    selection: Selection::intersection().ordered(order),
+                    ..job(&[decoded(window), lines(4_000_000)], 16 << 20)
+                };
+                let Err(Error::MemoryPlan { least_bytes, .. }) = plan(&job) else {
+                    panic!("{window} bytes in 16 MiB");
+                };
+                let again = plan(&job.with_memory(least_bytes));
+                let is_refused = matches!(again, Err(Error::MemoryPlan { .. }));
+                assert!(!is_refused, "{least_bytes}: {again:?} for {job:?}");
+                refused += 1;
+            }
+        }
+        let job = job(&[decoded(window)], 16 << 20);
+        for beside in [1 << 20, 6 << 20, 100 << 20] {
+            let Err(Error::MemoryPlan { least_bytes, .. }) = scan_layout(&job, "a table", beside)
+            else {
+                panic!("{beside} bytes and {window} in 16 MiB");
+            };
+            let again = scan_layout(&job.with_memory(least_bytes), "a table", beside);
+            assert!(again.is_ok(), "{least_bytes}: {again:?}");
+            refused += 1;
+        }
+    }
+    assert_eq!(refused, 3 * (3 * 5 + 3));
 }
 
 #[test]
