@@ -161,7 +161,13 @@ fn l10_an_answer_that_is_read_once_more_is_what_a_sort_gives() {
         assert_ne!(is_read, has_phase(&stats, "order"), "{what}");
         read_again += usize::from(is_read);
     }
-    assert!(read_again * 3 > runs * 2, "{read_again} of {runs}");
+    // Of a few runs one more may be sorted.
+    let least = if sweep::is_full() {
+        runs * 5 / 6
+    } else {
+        runs * 2 / 3
+    };
+    assert!(read_again > least, "{read_again} of {runs}");
 }
 
 #[test]
