@@ -213,7 +213,9 @@ fn has_no_bytes(input: &Input) -> bool {
 /// could use, so that other programs keep as much of the page cache. Where records are written, the keys of all inputs
 /// must be in the same columns: then one that was written is read as any other.
 pub(super) fn rereadable_bytes(can_be_reread: bool, selection: Selection, inputs: &[Input]) -> u64 {
-    let mut columns = inputs.iter().map(|input| input.keying()?.same_columns());
+    let mut columns = inputs
+        .iter()
+        .map(|input| Some(input.keying()?.same_columns()?.as_texts()));
     let first = columns.next().flatten();
     let have_same = first.is_some() && columns.all(|other| other == first);
     if can_be_reread && (have_same || !selection.records) {

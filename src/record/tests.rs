@@ -121,10 +121,18 @@ fn b23_the_key_of_a_row_is_that_of_a_text_with_the_same_fields() {
             }
             let record = String::from_utf8(record).unwrap();
             let of_text = key(&keys, &[0, 1][..row.len()], &record);
+            let numbered = Keys {
+                row_numbers: true,
+                ..keys.clone()
+            };
+            let end = char::from(numbered.row_number_end().unwrap());
+            let numbered_record = format!("7{end}{record}");
             for is_alone in [false, true] {
-                let columns = Columns::of_table(&keys, 1, row.len(), is_alone);
-                assert_eq!(key_in(&columns, &record), of_text, "{syntax:?}: {row:?}");
-                compared += 1;
+                for (keys, record) in [(&keys, &record), (&numbered, &numbered_record)] {
+                    let columns = Columns::of_table(keys, 1, row.len(), is_alone);
+                    assert_eq!(key_in(&columns, record), of_text, "{syntax:?}: {row:?}");
+                    compared += 1;
+                }
             }
         }
     }

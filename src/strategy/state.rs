@@ -319,7 +319,8 @@ impl<'a> StepState<'a> {
                 // Else a line is its key.
                 let of_records = self.plan.sized.rule().keeps_records_of(1);
                 let keying = input.keying().filter(|_| of_records);
-                let columns = keying.map(|keying| Arc::clone(keying.columns(0)));
+                // Rows may be among texts in it.
+                let columns = keying.map(|keying| Arc::new(keying.columns(0).as_texts()));
                 WrittenSet::new(run, self.plan, columns, out)?
             }
         };

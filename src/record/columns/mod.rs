@@ -132,6 +132,14 @@ impl Columns {
         self.names.contains(&Field::Number(number))
     }
 
+    /// Takes records for those of any file with the same columns, written as keys are or not.
+    pub(crate) fn as_texts(&self) -> Self {
+        Self {
+            are_keys: false,
+            ..self.clone()
+        }
+    }
+
     /// Takes fields as they are written: the names in a header.
     pub(crate) fn as_written(&self) -> Self {
         Self {
