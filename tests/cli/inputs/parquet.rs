@@ -238,6 +238,40 @@ fn f12_rows_are_counted_by_file_and_those_that_come_most_often_are_quoted() {
     }
 }
 
+#[test]
+fn b23_rows_and_texts_with_their_key_in_the_same_column_are_their_own_set_in_a_file() {
+    let sandbox = Sandbox::new();
+    // Some are in quotes as text.
+    let url = |number: i64| match number % 7 {
+        0 => format!("u{number},\"a\""),
+        _ => format!("u{number}"),
+    };
+    let rows: Vec<_> = (0..400).map(|it| (it, Some(url(it)))).collect();
+    write(&sandbox.input("rows.parquet"), &rows, 100);
+    let field = |number| format!("\"{}\"\n", url(number).replace('"', "\"\""));
+    let text: String = (300..700).map(field).collect();
+    sandbox.write("text.csv", format!("page.url\n{text}"));
+    for inputs in ["rows.parquet text.csv", "text.csv rows.parquet"] {
+        let words = "--csv -k page.url -m 64M --strategy memory";
+        let outcome = sandbox.run(&format!("union {words} {inputs} -o ../out/r"));
+        outcome.succeeds();
+        let found = fs::read_to_string(sandbox.output("r")).unwrap();
+        let mut found: Vec<_> = found
+            .lines()
+            .skip(1)
+            .map(|line| match line.strip_prefix('"') {
+                Some(quoted) => quoted.strip_suffix('"').unwrap().replace("\"\"", "\""),
+                None => line.to_owned(),
+            })
+            .collect();
+        found.sort_unstable();
+        let mut expected: Vec<_> = (0..700).map(url).collect();
+        expected.sort_unstable();
+        assert!(found == expected, "{inputs}");
+        fs::remove_file(sandbox.output("r")).unwrap();
+    }
+}
+
 /// The parts of three sides, by name: the side that each belongs to, from 0, and the numbers of its rows.
 const PARTS: [(&str, usize, std::ops::Range<i64>); 4] = [
     ("1.parquet", 0, 0..400),
