@@ -23,7 +23,7 @@ mod writer;
 use std::io::{self, Write};
 use std::path::Path;
 
-pub(crate) use self::compressed::compressors_bytes;
+pub(crate) use self::compressed::{COMPRESSING_SHARE, compressors_bytes};
 pub use self::compressed::{Codec, Compression, CompressorPlan};
 use self::consumer::CommandFailure;
 pub use self::consumer::Consumer;

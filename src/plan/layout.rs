@@ -25,6 +25,7 @@
 //! blocks and buckets, and filters are then sized to fit [`Layout::rest_bytes`].
 
 use crate::memory::buffer::{PAGE, round_up};
+use crate::output::compressors_bytes;
 use crate::plan::Job;
 use crate::plan::assumptions::DEFAULT_BUCKETS;
 use crate::plan::decoding::DecodingPlan;
@@ -73,6 +74,8 @@ pub(crate) struct Layout {
     pub(crate) order_bytes: u64,
     /// The part of `base_bytes` that numbers lines; 0 where nobody is told which are dropped.
     pub(crate) line_numbers_bytes: u64,
+    /// The part of `base_bytes` that compresses outputs; 0 where none is compressed.
+    pub(crate) compressing_bytes: u64,
     /// The part of `base_bytes` that is for what is remembered of buckets.
     pub(crate) bookkeeping_bytes: u64,
     /// The bytes that the budget may grant: `memory_bytes` less `base_bytes`.
@@ -215,6 +218,7 @@ impl Layout {
             base_bytes,
             order_bytes,
             line_numbers_bytes,
+            compressing_bytes: compressors_bytes(&job.compressions, job.threads, job.memory_bytes),
             bookkeeping_bytes: 0,
             usable_bytes,
             threads: job.threads,

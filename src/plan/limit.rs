@@ -6,12 +6,13 @@
 //! *Cost:* a few additions.
 
 use crate::memory::buffer::PAGE;
+use crate::output::COMPRESSING_SHARE;
 use crate::plan::job::{program_bytes, threads_bytes};
 use crate::plan::layout::Layout;
 use crate::plan::shares::ORDER_SHARE;
 use crate::reading::long_lines::LimitAdvice;
 
-/// Rounds of a fixed-point search for a limit. Each comes at least five times closer, so 16 leave an error
+/// Rounds of a fixed-point search for a limit. Each comes at least four times closer, so 16 leave an error
 /// below a byte.
 const ROUNDS: u32 = 16;
 
@@ -54,8 +55,8 @@ impl Layout {
     }
 
     /// Returns the least process limit that leaves `usable` bytes for buffers. Under a larger limit more threads may
-    /// run, and more of the program stays in memory, so the equation `limit = fixed + usable + both(limit)` is solved
-    /// by iteration.
+    /// run, more of the program stays in memory, and larger pieces are compressed, so the equation `limit = fixed +
+    /// usable + these(limit)` is solved by iteration.
     fn memory_for_usable(&self, usable: u64) -> u64 {
         let beside = self
             .memory_bytes
@@ -70,10 +71,16 @@ impl Layout {
             0 => usable,
             bytes => usable.saturating_add((usable / (ORDER_SHARE - 1)).max(bytes) + PAGE),
         };
-        let under = |bytes| threads_bytes(self.threads, bytes) + program_bytes(bytes);
-        let here = under(self.memory_bytes);
+        // Compressed outputs have a share of the limit at most, if one thread does with that.
+        let compressing = |bytes| match self.compressing_bytes {
+            0 => 0,
+            here => here.max(bytes / COMPRESSING_SHARE),
+        };
+        let growing = |bytes| threads_bytes(self.threads, bytes) + program_bytes(bytes);
+        let under = |bytes| growing(bytes) + compressing(bytes);
+        let here = growing(self.memory_bytes) + self.compressing_bytes;
         let least = beside.saturating_add(usable);
-        // That grows by less than a fifth of the limit: a few rounds come close to it.
+        // That grows by less than a fourth of the limit: a few rounds come close to it.
         (0..ROUNDS).fold(least, |memory, _| {
             least.saturating_add(under(memory)).saturating_sub(here)
         })

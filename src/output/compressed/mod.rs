@@ -110,7 +110,7 @@ impl Compression {
 
 /// The part of the memory limit that all compressed outputs of a run share: a twentieth. Under the smallest limit,
 /// that is what a plan has beside the least that it needs.
-const SHARE: u64 = 20;
+pub(crate) const COMPRESSING_SHARE: u64 = 20;
 /// The touched part of the stack of a thread, in bytes.
 const STACK: u64 = 32 << 10;
 
@@ -135,7 +135,7 @@ impl CompressorPlan {
     ) -> Self {
         let threads = threads.unwrap_or_else(machine::default_threads);
         let memory_bytes = memory_bytes.unwrap_or_else(machine::default_memory_bytes);
-        let share = memory_bytes / SHARE / outputs.max(1) as u64;
+        let share = memory_bytes / COMPRESSING_SHARE / outputs.max(1) as u64;
         Self::within(compression, threads.max(1), share)
     }
 

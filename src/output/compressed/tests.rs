@@ -181,7 +181,7 @@ fn c16_compressing_takes_a_twentieth_of_the_memory_or_the_least_there_is() {
         for mebibytes in [16, 24, 64, 256, 4096] {
             for threads in [1, 2, 64] {
                 let taken = compressors_bytes(&[compression; 2], threads, mebibytes << 20);
-                assert!(taken <= (mebibytes << 20) / SHARE || taken == 2 * least);
+                assert!(taken <= (mebibytes << 20) / COMPRESSING_SHARE || taken == 2 * least);
             }
         }
         let roomy = CompressorPlan::within(compression, 8, 1 << 40);

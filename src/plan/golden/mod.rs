@@ -103,6 +103,7 @@ fn tell_layout(text: &mut String, layout: &Layout) {
         memory_bytes,
         base_bytes,
         order_bytes: _,
+        compressing_bytes: _,
         line_numbers_bytes,
         bookkeeping_bytes: _,
         usable_bytes,
