@@ -2,8 +2,8 @@
 //!
 //! *Owns:* [`Compression`], and how an output divides its memory ([`CompressorPlan`]): pieces of text, each of which
 //! becomes a frame that can be decoded by itself. *Invariants:* the plan of a run and the writer of its result compute
-//! the same sizes from the same numbers; all outputs together take no more than [`SHARE`] of the limit, unless the
-//! smallest sizes already take more.
+//! the same sizes from the same numbers; all outputs together take no more than one part in
+//! [`COMPRESSING_SHARE`] of the limit, unless the smallest sizes already take more.
 //!
 //! *Sources:* what each encoder takes is from the sources of its crate; a test compares that of zstd.
 
