@@ -8,15 +8,16 @@
 //!                                                       │
 //!       PlaceTable: hash ─▶ offset, length ◀────────────┤ a hash that is not there: a new line
 //!                              │                        ▼
-//!                              └──▶ the same bytes?  answer:  │ in the file │ tail: in memory, too │
+//!                              └──▶ the same key?  answer:  │ in the file │ tail: in memory, too │
 //! ```
 //!
 //! 1. Workers read chunks, take the keys out of records and hash them, all at the same time
 //!    ([`ordered_scan`](crate::pass::ordered_scan)).
 //! 2. In the order of the input, one after the other, they ask the table for each hash. Where it is missing, the line
-//!    is new: it is appended to the answer, and its place goes into the table.
-//! 3. Where it is there, the line at that place is read, from the tail or from the file, and compared byte by byte; of
-//!    records, the keys. Only where they differ has a new line come.
+//!    is new: it is appended to the answer, and the place of its key there goes into the table; of a record whose key
+//!    is no piece of it (escapes, several columns), the place of the record.
+//! 3. Where it is there, the key at that place is read, from the tail or from the file, and compared byte by byte. Only
+//!    where they differ has a new line come.
 //!
 //! *Invariants.*
 //! - Bytes decide; a hash only says where to look. What is read and has another hash was not written there: the run
@@ -39,6 +40,7 @@ use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
+use crate::pass::answer_tail::AnswerTail;
 use crate::pass::ordered_scan::{
     ChunkOutput, Destination, OrderedOutput, OrderedWorker, scan_in_order,
 };
@@ -48,9 +50,6 @@ use crate::run::Run;
 use crate::set::places::{FilePlace, PlaceTable, places_in};
 use crate::sys::failpoint::fail_point;
 
-/// Bytes of lines that are passed on together, and how many lines.
-const PASSED_BYTES: usize = 256 << 10;
-const PASSED_LINES: usize = PASSED_BYTES / 16;
 /// The name of this memory in messages.
 const CONSUMER: &str = "set";
 
@@ -59,29 +58,20 @@ pub(crate) struct WrittenSet {
     places: PlaceTable,
     /// The file of the answer, to be read.
     file: Arc<File>,
-    /// The end of the answer: its last bytes, up to the capacity.
-    tail: Buffer,
-    /// Bytes of the tail that are in use.
-    filled: usize,
-    /// The offset in the answer at which the tail begins.
-    start: u64,
+    tail: AnswerTail,
+    /// Room for a key that was written, or for the record that has it, from its start.
+    written: Buffer,
     /// The most bytes that the answer may have: more would not be in the page cache.
     most_bytes: u64,
-    /// Bytes of the tail that were passed on.
-    passed: usize,
-    /// The ends of the lines that were not, counted from there.
-    ends: Vec<usize>,
     comparison: Comparison,
 }
 
 /// The comparison of a line with one that was written.
 struct Comparison {
     budget: MemoryBudget,
-    /// The line that was written, from its start.
-    written: Buffer,
     /// The key of a record, where that is no piece of it.
     built: Vec<u8>,
-    /// The columns of the keys; `None` where lines are compared whole.
+    /// The columns of the keys; `None` where lines are keys.
     columns: Option<Arc<Columns>>,
     hasher: LineHasher,
 }
@@ -102,20 +92,15 @@ impl WrittenSet {
         let left = run.budget.available_bytes();
         let left = left.saturating_sub(run.layout.scan.bytes());
         let budget = &run.budget.split_off(CONSUMER, left)?;
-        let tail_bytes = run.layout.tail_bytes();
         Ok(Self {
             // It grows, if there are more than memory has room for now.
             places: PlaceTable::new(budget, plan.build_lines.min(places_in(left / 2)))?,
             file,
-            tail: Buffer::new(budget, CONSUMER, tail_bytes)?,
-            filled: 0,
-            start: out.settle()?,
+            tail: AnswerTail::new(budget, CONSUMER, run.layout.tail_bytes(), out)?,
+            written: Buffer::new(budget, CONSUMER, 1)?,
             most_bytes: plan.most_reread_bytes(),
-            passed: 0,
-            ends: Vec::new(),
             comparison: Comparison {
                 budget: budget.clone(),
-                written: Buffer::new(budget, CONSUMER, 1)?,
                 built: Vec::new(),
                 columns,
                 hasher: run.hasher,
@@ -138,7 +123,7 @@ impl WrittenSet {
         let output = OrderedOutput::into(Writing { set: self, out });
         scan_in_order(run, &phase, input, &output, || HandingOver)?;
         drop(output);
-        self.pass(out)
+        self.tail.pass(out)
     }
 
     /// Writes a line if it is new.
@@ -147,21 +132,22 @@ impl WrittenSet {
             places,
             file,
             tail,
-            start,
+            written,
             comparison,
             ..
         } = self;
         let is_known = places.has(hash, |place| {
             let length = place.length as usize;
-            comparison.written.grow(place.length)?;
-            let written = &mut comparison.written[..length];
-            match place.offset.checked_sub(*start) {
-                Some(at) => written.copy_from_slice(&tail[at as usize..][..length]),
+            let found = match tail.get(place.offset, length) {
+                Some(found) => found,
                 None => {
-                    read(file, written, place.offset).map_err(|error| out.reread_error(error))?;
+                    written.grow(place.length)?;
+                    let read = read(file, &mut written[..length], place.offset);
+                    read.map_err(|error| out.reread_error(error))?;
+                    &written[..length]
                 }
-            }
-            match comparison.find(length, hash, key, line)? {
+            };
+            match comparison.compare(found, place.is_key, hash, key, line)? {
                 Found::Same => Ok(true),
                 Found::Other => Ok(false),
                 Found::Changed => {
@@ -172,62 +158,13 @@ impl WrittenSet {
         if is_known {
             return Ok(());
         }
-        let place = FilePlace {
-            offset: self.start + self.filled as u64,
-            length: line.len() as u64,
-        };
+        let end = self.tail.end();
         // Only `auto` has such a limit, and then every input can be read again.
-        if place.offset > self.most_bytes {
-            return Err(self.comparison.budget.refusal(CONSUMER, place.offset));
+        if end > self.most_bytes {
+            return Err(self.comparison.budget.refusal(CONSUMER, end));
         }
-        self.places.insert(hash, place)?;
-        self.append(line, out)
-    }
-
-    /// Appends a line to the answer.
-    fn append(&mut self, line: &[u8], out: &Collector<'_>) -> Result<()> {
-        let bytes = line.len() + 1;
-        if self.filled + bytes > self.tail.len() {
-            self.settle(bytes, out)?;
-        }
-        if bytes > self.tail.len() {
-            out.pass_line(line)?;
-            self.start = out.settle()?;
-            return Ok(());
-        }
-        self.tail[self.filled..][..line.len()].copy_from_slice(line);
-        self.tail[self.filled + line.len()] = out.terminator();
-        self.filled += bytes;
-        self.ends.push(self.filled - 1 - self.passed);
-        let is_much = self.filled - self.passed >= PASSED_BYTES;
-        if is_much || self.ends.len() == PASSED_LINES {
-            self.pass(out)?;
-        }
-        Ok(())
-    }
-
-    /// Passes on what is in the tail alone.
-    fn pass(&mut self, out: &Collector<'_>) -> Result<()> {
-        out.pass_block(&self.tail[self.passed..self.filled], &self.ends)?;
-        self.passed = self.filled;
-        self.ends.clear();
-        Ok(())
-    }
-
-    /// Makes room for `bytes` in the tail, or empties it: what leaves it can be read in the file.
-    fn settle(&mut self, bytes: usize, out: &Collector<'_>) -> Result<()> {
-        self.pass(out)?;
-        out.settle()?;
-        let half = self.tail.len() / 2;
-        let kept = if bytes <= half {
-            self.filled.min(half)
-        } else {
-            0
-        };
-        self.tail.copy_within(self.filled - kept..self.filled, 0);
-        self.start += (self.filled - kept) as u64;
-        (self.filled, self.passed) = (kept, kept);
-        Ok(())
+        self.places.insert(hash, place_of(key, line, end))?;
+        self.tail.append(line, out)
     }
 }
 
@@ -242,24 +179,31 @@ enum Found {
 }
 
 impl Comparison {
-    /// Compares the line of `length` bytes that was written with `line`, or of records their keys. Both have `hash`.
+    /// Compares `written`, which is a key or the record that has it, with `key`, which `line` has. Both have `hash`.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] where memory has no room for a copy of its key.
-    fn find(&mut self, length: usize, hash: u64, key: &[u8], line: &[u8]) -> Result<Found> {
-        let written = &self.written[..length];
-        if written == line {
+    fn compare(
+        &mut self,
+        written: &[u8],
+        is_key: bool,
+        hash: u64,
+        key: &[u8],
+        line: &[u8],
+    ) -> Result<Found> {
+        let record = self.columns.as_deref().filter(|_| !is_key);
+        if record.is_some() && written == line {
             return Ok(Found::Same);
         }
-        let is_long = length > MOST_BUILT_BYTES;
-        let copied = if is_long && self.columns.is_some() {
-            Columns::most_copied(length as u64)
+        let is_long = record.is_some() && written.len() > MOST_BUILT_BYTES;
+        let copied = if is_long {
+            Columns::most_copied(written.len() as u64)
         } else {
             0
         };
         let _room = self.budget.reserve(CONSUMER, copied)?;
         self.built.clear();
-        let found = match self.columns.as_deref() {
+        let found = match record {
             None => Some(written),
             Some(columns) => match columns.key_up_to(written, &mut self.built, usize::MAX) {
                 Ok(Key::Piece(found)) => Some(found),
@@ -280,7 +224,23 @@ impl Comparison {
     }
 }
 
-/// Reads a line that was written.
+/// Returns the place of `key` in an answer to which `line` is appended at `end`: its own if it is a piece of the line.
+fn place_of(key: &[u8], line: &[u8], end: u64) -> FilePlace {
+    let at = (key.as_ptr() as usize).wrapping_sub(line.as_ptr() as usize);
+    let is_key = line.get(at..).is_some_and(|rest| rest.len() >= key.len());
+    let (at, length) = if is_key {
+        (at, key.len())
+    } else {
+        (0, line.len())
+    };
+    FilePlace {
+        offset: end + at as u64,
+        length: length as u64,
+        is_key,
+    }
+}
+
+/// Reads a key or a record that was written.
 fn read(file: &File, line: &mut [u8], offset: u64) -> io::Result<()> {
     fail_point!("answer-read", Err(crate::sys::failpoint::injected()));
     file.read_exact_at(line, offset)

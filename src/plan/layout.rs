@@ -42,7 +42,7 @@ const MOST_READERS: usize = 8;
 /// half as many.
 const SMALLEST_TAIL: u64 = 256 << 10;
 /// The most of them.
-const LARGEST_TAIL: u64 = 8 << 20;
+const LARGEST_TAIL: u64 = 32 << 20;
 /// The fraction of the memory for buffers that the chunks of further readers may have: filters would be better with it.
 const READERS_SHARE: u64 = 64;
 /// The smallest chunk, in bytes.
@@ -255,9 +255,10 @@ impl Layout {
             .saturating_sub(self.scan.bytes() + self.pool.bytes())
     }
 
-    /// Returns the bytes of the end of an answer that stay in memory where the answer is the set.
+    /// Returns the bytes of the end of an answer that stay in memory where the answer is the set. Half of them are
+    /// whole pages.
     pub(crate) fn tail_bytes(&self) -> u64 {
-        (self.usable_bytes / 16).clamp(SMALLEST_TAIL, LARGEST_TAIL) & !(PAGE - 1)
+        (self.usable_bytes / 16).clamp(SMALLEST_TAIL, LARGEST_TAIL) & !(2 * PAGE - 1)
     }
 
     /// Returns the least share of a join worker, in bytes, where the longest line has `longest` bytes: room for that

@@ -4,7 +4,7 @@
 //! the file.
 //!
 //! ```text
-//!  slot    │ hash │ offset │ length + 1 │      three words; a length of 0: the slot is empty
+//!  slot    │ hash │ offset │ 2 (length + 1) + is_key │      three words; 0 in the last: the slot is empty
 //!  table   │ .... │ A │ .. │ B │ C │ .. │      probed linearly from `home`, around the end
 //! ```
 //!
@@ -34,6 +34,8 @@ const CONSUMER: &str = "set";
 pub(crate) struct FilePlace {
     pub(crate) offset: u64,
     pub(crate) length: u64,
+    /// True if the key itself stands there; else the record does that it must be taken out of.
+    pub(crate) is_key: bool,
 }
 
 /// A table of places. For one thread at a time.
@@ -115,7 +117,11 @@ impl PlaceTable {
         while self.slot(slot).is_some() {
             slot = self.next(slot);
         }
-        let words = [hash, place.offset, place.length + 1];
+        let words = [
+            hash,
+            place.offset,
+            (place.length + 1) << 1 | u64::from(place.is_key),
+        ];
         self.table.words_mut()[slot * WORDS..][..WORDS].copy_from_slice(&words);
     }
 
@@ -136,9 +142,12 @@ impl PlaceTable {
     #[inline]
     fn slot(&self, slot: usize) -> Option<(u64, FilePlace)> {
         let words = &self.table.words()[slot * WORDS..][..WORDS];
-        let length = words[2].checked_sub(1)?;
-        let offset = words[1];
-        Some((words[0], FilePlace { offset, length }))
+        let place = FilePlace {
+            offset: words[1],
+            length: (words[2] >> 1).checked_sub(1)?,
+            is_key: words[2] & 1 == 1,
+        };
+        Some((words[0], place))
     }
 
     /// Returns the slot at which the search for a hash begins.
@@ -182,6 +191,7 @@ mod tests {
                 let place = FilePlace {
                     offset,
                     length: offset % 3,
+                    is_key: offset % 2 == 0,
                 };
                 table.insert(hash, place).unwrap();
                 model.entry(hash).or_default().push(place);
@@ -206,7 +216,11 @@ mod tests {
     fn a_table_that_cannot_grow_says_so_and_has_what_it_had() {
         let budget = MemoryBudget::new(64 << 10, 0);
         let mut table = PlaceTable::new(&budget, 500).unwrap();
-        let place = |offset| FilePlace { offset, length: 0 };
+        let place = |offset| FilePlace {
+            offset,
+            length: 0,
+            is_key: false,
+        };
         let refused = (0..).find_map(|hash| {
             let inserted = table.insert(hash, place(hash));
             inserted.err().map(|error| (hash, error))

@@ -52,6 +52,43 @@ fn l1_a_union_into_a_file_needs_no_temporary_disk_and_has_the_first_of_each_key(
 }
 
 #[test]
+fn l1_a_key_is_the_same_however_the_record_that_was_written_spells_it() {
+    // Keys that are pieces of their records, and the same with escapes that are read.
+    let spellings = [
+        ["line\\nend", "line\\u000aend", "line\\u000Aend"],
+        ["plain", "\\u0070lain", "pl\\u0061in"],
+    ];
+    for turn in 0..3 {
+        let sandbox = Sandbox::new();
+        let mut expected = String::new();
+        for (file, name) in ["a", "b", "c"].into_iter().enumerate() {
+            let mut all = String::new();
+            for number in 0..900 {
+                let text = spellings[number % 2][(file + turn) % 3];
+                let tail = "-".repeat(number * 31 % 700);
+                let record = format!(
+                    "{{\"file\":{file},\"text\":\"{text}{tail}{number}\",\"rest\":\"{tail}\"}}\n"
+                );
+                all.push_str(&record);
+            }
+            sandbox.write(name, &all);
+            if file == 0 {
+                expected = all;
+            }
+        }
+        // With two columns the key is never a piece.
+        for (keys, memory) in [("text", "20M"), ("text", "64M"), ("text,rest", "20M")] {
+            let arguments = format!(
+                "union --jsonl -k {keys} a b c --strategy memory -m {memory} -o ../out/out"
+            );
+            sandbox.run(&arguments).succeeds();
+            let written = fs::read_to_string(sandbox.output("out")).unwrap();
+            assert!(written == expected, "{turn}: {arguments}");
+        }
+    }
+}
+
+#[test]
 fn l1_a_result_that_cannot_be_read_again_is_a_union_by_another_strategy() {
     let sandbox = Sandbox::new();
     let expected = documents(&sandbox, 2000);
