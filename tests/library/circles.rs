@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use crate::util::root;
+
 /// A module by its path, such as `plan::design::sieve`; and what its file says.
 type Modules = BTreeMap<String, String>;
 
@@ -195,7 +197,7 @@ fn way(
 #[test]
 fn files_form_no_circle() {
     for crate_root in ["src", "data-gen/src", "tests/differential/src"] {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(crate_root);
+        let root = root().join(crate_root);
         let mut modules = Modules::new();
         collect(&root, "", &mut modules);
         let imports = imports(&modules);

@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::Path;
 
+use crate::util::root;
+
 /// The most columns of a line with a comment.
 const COLUMNS: usize = 120;
 /// The words that no description opens with: a function's opens with a verb, a field's with a noun, a bool's with
@@ -28,7 +30,7 @@ fn collect(directory: &Path, found: &mut Vec<(String, String)>) {
 }
 
 fn files() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let mut found = Vec::new();
     for directory in ["src", "tests", "data-gen/src", "benches"] {
         collect(&root.join(directory), &mut found);

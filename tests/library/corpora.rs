@@ -4,20 +4,17 @@
 //! by the tests of the command line, which has its code.
 
 use std::fs;
-use std::path::Path;
 
 use differential::sweep;
 
 use crate::filter_files::recipe::load_filter;
-use crate::util::beside_others;
+use crate::util::{beside_others, root};
 
 /// Calls `body` with every `step`-th file of a corpus, in a full sweep with all; in the order of their names, so that a
 /// failure comes again.
 fn replay(target: &str, step: usize, body: fn(&[u8])) {
     let _shared = beside_others();
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fuzz/corpus")
-        .join(target);
+    let corpus = root().join("tests/fuzz/corpus").join(target);
     let entries = fs::read_dir(&corpus).unwrap();
     let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use crate::util::root;
+
 /// The rooms from the bottom to the top, those of one layer beside each other. What is not here is above
 /// all of them: `lib`, `main`, `cli`, and the doors for tests.
 const LAYERS: [&[&str]; 16] = [
@@ -71,7 +73,7 @@ fn check(path: &Path, room: &str, wrong: &mut Vec<String>) {
 
 #[test]
 fn imports_run_downwards() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let src = root().join("src");
     let mut wrong = Vec::new();
     for entry in fs::read_dir(&src).unwrap() {
         let path = entry.unwrap().path();
@@ -110,7 +112,7 @@ fn an_import_that_runs_upwards_is_noticed() {
 /// builds.
 #[test]
 fn the_fuzz_targets_have_every_crate_of_the_command() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let own = fs::read_to_string(root.join("Cargo.toml")).unwrap();
     let fuzz = fs::read_to_string(root.join("tests/fuzz/Cargo.toml")).unwrap();
     let feature = own.lines().find(|line| line.starts_with("cli = ")).unwrap();

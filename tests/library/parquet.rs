@@ -16,10 +16,10 @@ use outset::{
     Selection, Source, Syntax,
 };
 
-use crate::util::{Sandbox, alone, from_here, resident_bytes, run_to_select};
+use crate::util::{Sandbox, alone, from_here, resident_bytes, root, run_to_select};
 
 fn files() -> Vec<PathBuf> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
+    let corpus = root().join("tests/fuzz/corpus/parquet");
     let entries = fs::read_dir(corpus).unwrap();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| {
@@ -641,7 +641,7 @@ fn b23_columns_that_memory_has_no_room_for_at_the_same_time_are_copied_one_by_on
 fn b23_files_without_rows_and_pages_without_values_are_read() {
     let _alone = alone();
     let sandbox = Sandbox::new();
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
+    let corpus = root().join("tests/fuzz/corpus/parquet");
     // As pyarrow writes it: a row group without rows, whose columns have no offset.
     let empty = corpus.join("empty-snappy-1.0");
     let none: Vec<Vec<u8>> = Vec::new();
@@ -663,7 +663,7 @@ fn b23_files_without_rows_and_pages_without_values_are_read() {
 fn b23_damaged_files_are_not_copied() {
     let _alone = alone();
     let sandbox = Sandbox::new();
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
+    let corpus = root().join("tests/fuzz/corpus/parquet");
     for name in ["short-row-group", "odd-levels"] {
         let refused = [1, 3].map(|threads| {
             let copy = RowCopy::open(&corpus.join(name), 4 << 30).unwrap();

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use crate::util::root;
+
 /// The string literals of a file, without those in comments and in reasons of expected lints.
 fn literals(text: &str) -> Vec<String> {
     let code = text
@@ -45,7 +47,7 @@ fn collect(directory: &Path, found: &mut Vec<(String, String)>) {
 
 #[test]
 fn a_message_of_the_library_names_no_option_and_no_setting_that_the_command_does_not_know() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let src = root().join("src");
     let table = fs::read_to_string(src.join("cli/settings.rs")).unwrap();
     let mut found = Vec::new();
     collect(&src, &mut found);

@@ -17,8 +17,8 @@ use sha2::{Digest, Sha256};
 
 use crate::oracle::{Lines, distinct, selected};
 use crate::util::{
-    EXACT, MIB, Sandbox, alone, assert_same, beside_others, peak_of, resident_bytes, run, run_into,
-    run_to_select,
+    EXACT, MIB, Sandbox, alone, assert_same, beside_others, peak_of, resident_bytes, root, run,
+    run_into, run_to_select,
 };
 
 /// The SHA-256 of P14's answer when one CR is stripped from each line, and its lines: from the data's description.
@@ -54,8 +54,8 @@ impl Row {
 }
 
 /// Returns the directory of the data, if it is there.
-fn data() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data"))
+fn data() -> PathBuf {
+    root().join("../shared/data")
 }
 
 /// The rows, their files unpacked; `None` where there is no data.
@@ -76,7 +76,7 @@ pub(crate) fn rows() -> Option<Vec<Row>> {
             group: row[0].to_owned(),
             files: row[2]
                 .split(',')
-                .map(|name| unpacked(data, name, sizes[name]))
+                .map(|name| unpacked(&data, name, sizes[name]))
                 .collect(),
             lines: row[3].parse().unwrap(),
             sha256: row[4].to_owned(),

@@ -17,6 +17,11 @@ use crate::oracle::Lines;
 
 pub(crate) const MIB: u64 = 1 << 20;
 
+/// The root of the repository. This package is two folders below it.
+pub(crate) fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
 /// The ways to ask for an exact result; `None` is `auto`.
 pub(crate) const EXACT: [Option<Strategy>; 4] = [
     Some(Strategy::Memory),

@@ -9,7 +9,7 @@ use outset::hash::LineHasher;
 use outset::{Interrupt, LineFormat};
 
 use super::{budget, mapped, open, small_shapes};
-use crate::util::{Sandbox, beside_others};
+use crate::util::{Sandbox, beside_others, root};
 
 const KEY: [u64; 4] = [
     0x0706_0504_0302_0100,
@@ -31,7 +31,7 @@ fn times(number: u32) -> u64 {
 
 fn path(kind: Kind) -> PathBuf {
     let name = format!("tests/golden/v1-{kind}.osf");
-    [env!("CARGO_MANIFEST_DIR"), &name].iter().collect()
+    root().join(name)
 }
 
 /// The rules of each kind: all there are, once.
