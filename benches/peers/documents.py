@@ -35,7 +35,7 @@ frame.unique("text").sink_ndjson("%(out)s")
 
 def main() -> None:
     options = arguments()
-    data = options.dir / f"documents-{options.documents}-{options.files}"
+    data = options.dir / f"documents-{options.documents}-{options.files}-{options.repeats}"
     if not (data / "texts").exists():
         shutil.rmtree(data, ignore_errors=True)
         make(data, options.documents, options.files, options.repeats)

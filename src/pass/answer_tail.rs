@@ -4,8 +4,8 @@
 //!
 //! ```text
 //!  the answer   │ in the file, to be read there │ older half        │ newer half ──▶ filled      │
-//!                                               │ passed on, maybe  │ passed on in │ not yet     │
-//!                                               │ not written yet   │ blocks       │             │
+//!                                               │ there, too        │ passed on in │ not yet     │
+//!                                               │                   │ blocks       │             │
 //! ```
 //!
 //! 1. Lines are appended to the newer half, and passed on in blocks.
@@ -13,7 +13,8 @@
 //!    one is filled anew: it is read in the file from now on.
 //!
 //! *Invariants:* a line is in one half, or it has left the tail; what has left it was handed to the system. *Cost:*
-//! each line is copied once. The writer is waited for once in half a tail.
+//! each line is copied once, and the writer is waited for once in half a tail; a line longer than that is passed on as
+//! it is, and waited for.
 
 use std::mem;
 

@@ -25,8 +25,8 @@
 //! - Of lines with the same key the first of the inputs is written, in their order.
 //! - What stands before the tail was handed to the system, so that it can be read in the file.
 //!
-//! *Cost:* one reading of the inputs and 35 bytes of memory for each line of the answer; no temporary disk. Each
-//! repeated line is read once more, from the page cache as long as the answer is there.
+//! *Cost:* one reading of the inputs and 35 bytes of memory for each line of the answer; no temporary disk. The
+//! key of each repeated line is read once more, from the page cache as long as the answer is there.
 
 use std::fs::File;
 use std::io;

@@ -1,7 +1,7 @@
 //! Places in a file, found by the hash of what stands there.
 //!
-//! *Owns:* [`PlaceTable`]: of each line that an answer has, its hash and where it stands. The lines themselves are in
-//! the file.
+//! *Owns:* [`PlaceTable`]: of each line that an answer has, the hash of its key, and where that stands or the record
+//! that has it. The bytes themselves are in the file.
 //!
 //! ```text
 //!  slot    │ hash │ offset │ 2 (length + 1) + is_key │      three words; 0 in the last: the slot is empty
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! *Invariants.*
-//! - A hash only says where to look: whether two lines are equal, the caller finds out in the file.
+//! - A hash only says where to look: whether two keys are equal, the caller finds out in the file.
 //! - No place is taken out. At least three slots in ten are empty, so each search ends.
 //! - A table that the budget does not let grow is as it was.
 //!
@@ -79,7 +79,7 @@ impl PlaceTable {
         })
     }
 
-    /// Returns true if `is_it` finds the line at one of the places with this hash.
+    /// Returns true if `is_it` finds the key at one of the places with this hash.
     ///
     /// # Errors
     /// That of `is_it`.
@@ -98,7 +98,7 @@ impl PlaceTable {
         Ok(false)
     }
 
-    /// Adds a place of a line with this hash.
+    /// Adds a place of a key with this hash.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] where the table has no room, and cannot grow.

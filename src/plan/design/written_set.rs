@@ -1,4 +1,4 @@
-//! `memory` of a union whose answer is the set: each line is read again where it was written.
+//! `memory` of a union whose answer is the set: each key is read again where it was written.
 //!
 //! *Owns:* its design, and where it is possible. *Invariants:* as those of [`design`](crate::plan::design); the answer
 //! goes to a file that can be read, and is written in the order of the inputs; no line is in memory but those at its
