@@ -19,7 +19,7 @@ from measure import Outcome, Step
 WORDS = 30_000_000
 DUCKDB = """
 import duckdb
-settings = {"threads": %(threads)d, "memory_limit": "16GB"}
+settings = {"threads": %(threads)d, "memory_limit": "16GB", "temp_directory": "%(temp)s"}
 connection = duckdb.connect(config=settings)
 columns = "{'id': 'BIGINT', 'url': 'VARCHAR', 'text': 'VARCHAR'}"
 read = f"read_json('%(data)s/*.zst', format = 'newline_delimited', columns = {columns})"
@@ -40,14 +40,15 @@ def main() -> None:
         shutil.rmtree(data, ignore_errors=True)
         make(data, options.documents, options.files, options.repeats)
     texts = int((data / "texts").read_text())
-    out, errors = options.dir / "out.jsonl", options.dir / "errors"
+    out, errors, report = (options.dir / name for name in ("out.jsonl", "errors", "report"))
     files = sorted(data.glob("*.zst"))
     outcomes: dict[str, list[Outcome]] = {}
     for _ in range(options.runs):
-        for name, step in jobs(options, data, files, out).items():
+        for name, step in jobs(options, data, files, out, report).items():
             out.unlink(missing_ok=True)
+            report.unlink(missing_ok=True)
             measure.warm(files)
-            outcome = measure.run([[step]], options.dir / "temp", errors, errors, options.timeout)
+            outcome = measure.run([[step]], options.dir / "temp", errors, report, options.timeout)
             if outcome.is_ok and lines(out) != texts:
                 outcome.status = f"{lines(out)} lines of {texts}"
             outcomes.setdefault(name, []).append(outcome)
@@ -108,13 +109,13 @@ def make(data: Path, documents: int, files: int, repeats: float) -> None:
 
 
 def jobs(
-    options: argparse.Namespace, data: Path, files: list[Path], out: Path
+    options: argparse.Namespace, data: Path, files: list[Path], out: Path, report: Path
 ) -> dict[str, Step]:
     """Says what each of them runs."""
-    values = {"threads": options.threads, "data": data, "out": out}
+    values = {"threads": options.threads, "data": data, "out": out, "temp": options.dir / "temp"}
     environment = {"POLARS_MAX_THREADS": str(options.threads)}
     command = [options.outset, "union", "--jsonl", "-k", "text", "-j", options.threads, "-q"]
-    command += ["-o", out, "--side", *files]
+    command += ["-o", out, "--stats", report, "--side", *files]
     found: dict[str, Step] = {}
     for memory in options.memory.split(","):
         found[f"outset {memory}"] = Step([*command, "--memory", memory])
@@ -130,8 +131,8 @@ def lines(path: Path) -> int:
 
 def tell(outcomes: dict[str, list[Outcome]], texts: int) -> None:
     """Prints a table: medians, from the fastest to the slowest run, and ratios to the first job."""
-    print(f"{texts} different texts\n\n| job | seconds | range | x first | peak | answer |")
-    print("|---|---|---|---|---|---|")
+    print(f"{texts} different texts\n\n| job | seconds | range | x first | peak | temp | answer |")
+    print("|---|---|---|---|---|---|---|")
     first = None
     for name, of_job in outcomes.items():
         seconds = sorted(outcome.seconds for outcome in of_job)
@@ -140,7 +141,8 @@ def tell(outcomes: dict[str, list[Outcome]], texts: int) -> None:
         peak = max(outcome.peak_bytes for outcome in of_job) >> 20
         answer = " ".join(sorted({outcome.status for outcome in of_job}))
         times = f"{median:.2f} | {seconds[0]:.2f} to {seconds[-1]:.2f} | {median / first:.2f}"
-        print(f"| {name} | {times} | {peak} MiB | {answer} |")
+        temp = max(outcome.temp_bytes for outcome in of_job) >> 20
+        print(f"| {name} | {times} | {peak} MiB | {temp} MiB | {answer} |")
 
 
 if __name__ == "__main__":

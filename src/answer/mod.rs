@@ -1,7 +1,8 @@
 //! The answer: lines that many threads find, on their way to one sink.
 //!
 //! *Owns:* collecting lines from many threads into one sink ([`Collector`], [`Outbox`]), and putting them in the order
-//! that was asked for ([`sorter`], [`kept`], [`row_bits`]).
+//! that was asked for ([`sorter`], [`kept`], [`row_bits`]); and the end of one that is read while it is written
+//! ([`tail`]).
 //!
 //! ```text
 //!  any order:
@@ -55,6 +56,7 @@ mod sort_buffer;
 mod sorted_run;
 mod sorter;
 mod source;
+pub(crate) mod tail;
 #[cfg(test)]
 mod tests;
 

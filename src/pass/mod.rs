@@ -10,7 +10,6 @@
 //! overlaps writing, too. What is to be answered line by line goes through [`ordered_scan`] instead.
 
 pub(crate) mod addresses;
-mod answer_tail;
 mod chunk_ordinals;
 pub(crate) mod duplicate_cache;
 pub(crate) mod filter;

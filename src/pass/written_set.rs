@@ -34,13 +34,13 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use crate::answer::Collector;
+use crate::answer::tail::AnswerTail;
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
-use crate::pass::answer_tail::AnswerTail;
 use crate::pass::ordered_scan::{
     ChunkOutput, Destination, OrderedOutput, OrderedWorker, scan_in_order,
 };
