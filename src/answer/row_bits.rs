@@ -109,15 +109,15 @@ impl RowBits {
         found: u64,
         mut each: impl FnMut(&Entry<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut kept = 0;
+        let (mut kept, mut digits) = (0, itoa::Buffer::new());
         for file in &self.files {
             let words = &self.bits[file.first_word as usize..][..file.rows.div_ceil(WORD) as usize];
             for (index, word) in (0..).zip(words) {
                 let mut left = word.load(Ordering::Relaxed);
                 kept += u64::from(left.count_ones());
                 while left != 0 {
-                    let number = (index * WORD + u64::from(left.trailing_zeros())).to_string();
-                    each(&Entry::once(number.as_bytes(), file.start))?;
+                    let number = index * WORD + u64::from(left.trailing_zeros());
+                    each(&Entry::once(digits.format(number).as_bytes(), file.start))?;
                     left &= left - 1;
                 }
             }

@@ -25,9 +25,26 @@ pub(crate) fn each<T: Send, R: Send>(
     items: Vec<T>,
     work: impl Fn(T) -> R + Send + Sync,
 ) -> Vec<R> {
+    each_beside(threads, items, work, || ()).0
+}
+
+/// Does as [`each`], while the calling thread does something `beside`; returns the results of both.
+pub(crate) fn each_beside<T: Send, R: Send, B>(
+    threads: usize,
+    items: Vec<T>,
+    work: impl Fn(T) -> R + Send + Sync,
+    beside: impl FnOnce() -> B,
+) -> (Vec<R>, B) {
     match pool(threads.min(items.len()).min(machine::default_threads())) {
-        Some(pool) => pool.install(|| items.into_par_iter().map(work).collect()),
-        None => items.into_iter().map(work).collect(),
+        Some(pool) => {
+            let mut results = Vec::new();
+            let beside = pool.in_place_scope(|scope| {
+                scope.spawn(|_| results = items.into_par_iter().map(work).collect());
+                beside()
+            });
+            (results, beside)
+        }
+        None => (items.into_iter().map(work).collect(), beside()),
     }
 }
 

@@ -29,6 +29,7 @@ mod oracle; // the naive answer
 mod overlap; // nothing to everything in common, a line beside a million: what is spilled and split
 mod pairs; // the common lines of each two of up to 64 sides, by every strategy, in memory and spilled
 mod parquet; // files of other programs, cut short, altered and hostile ones
+mod parquet_pages; // byte arrays of every form, copied as they are
 mod random; // random cases of the differential runner: all strategies and options give the oracle's set
 mod ranges; // sorted answers whose buckets are ranges of lines, against those in any order
 mod ranked; // records of which one is kept by a number

@@ -410,7 +410,7 @@ fn write_all_types(path: &Path, choices: &mut Choices<'_>, rows: usize) {
 }
 
 /// All rows of a file, as text.
-fn rows_of(path: &Path) -> Vec<String> {
+pub(crate) fn rows_of(path: &Path) -> Vec<String> {
     use parquet::file::reader::FileReader;
     let file = fs::File::open(path).unwrap();
     let reader = parquet::file::reader::SerializedFileReader::new(file).unwrap();

@@ -12,6 +12,14 @@ use crate::error::{Error, Result};
 use crate::memory::budget::{MemoryBudget, Reservation};
 use crate::size::{display_at_least, display_bytes};
 
+/// Who has memory of a copy, by their indexes in the [`Allowance`]: the pages that are read, the values that are
+/// copied, what is remembered for the footer, and columns that wait until they are written.
+pub(super) const PAGES: usize = 0;
+pub(super) const COPIES: usize = 1;
+pub(super) const FOOTER: usize = 2;
+pub(super) const ENCODED: usize = 3;
+pub(super) const USERS: usize = 4;
+
 /// The memory that the columns of one reading may have.
 #[derive(Debug)]
 pub(super) struct Allowance {
@@ -25,8 +33,8 @@ pub(super) struct Allowance {
 #[derive(Debug)]
 struct Granted {
     memory: Reservation,
-    /// Bytes of each column, by its index in the key, and of the record after them. Of a copy: of its pages, of the
-    /// values that are written, of what is remembered for the footer, and of columns that wait.
+    /// Bytes of each column, by its index in the key, and of the record after them; of a copy those of each of its
+    /// users.
     columns: Vec<u64>,
 }
 

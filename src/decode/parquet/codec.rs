@@ -1,13 +1,14 @@
-//! Decompressing a page.
+//! Compressing and decompressing a page.
 //!
 //! *Owns:* the compressions of Parquet. *Invariants:* no more is decompressed than the header of the page announced,
 //! whatever its bytes want to become; a page that becomes less or more is damaged. *Cost:* one pass over the page.
 //!
 //! *Sources:* Compression.md of Parquet's format.
 
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read, Write};
 
-use ::parquet::basic::CompressionCodec;
+use ::parquet::basic::{Compression, CompressionCodec};
+use bytes::Bytes;
 
 /// Decompresses `stored` to `out`, which it must fill.
 ///
@@ -36,6 +37,43 @@ pub(super) fn decompress(codec: CompressionCodec, stored: &[u8], out: &mut [u8])
         }
     };
     check(written, bytes)
+}
+
+/// Compresses a page, in the memory of the last one, `scratch`, where that can be used.
+///
+/// # Errors
+/// Where that is not possible in this way: see [`can_compress`].
+pub(super) fn compress(
+    compression: Compression,
+    page: &[u8],
+    scratch: &mut Vec<u8>,
+) -> io::Result<Bytes> {
+    let compressed = match compression {
+        Compression::UNCOMPRESSED => return Ok(Bytes::copy_from_slice(page)),
+        Compression::GZIP(level) => {
+            let level = flate2::Compression::new(level.compression_level());
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), level);
+            encoder.write_all(page)?;
+            encoder.finish()?
+        }
+        Compression::SNAPPY => {
+            scratch.resize(snap::raw::max_compress_len(page.len()), 0);
+            let bytes = snap::raw::Encoder::new().compress(page, scratch)?;
+            return Ok(Bytes::copy_from_slice(&scratch[..bytes]));
+        }
+        Compression::ZSTD(level) => zstd::bulk::compress(page, level.compression_level())?,
+        Compression::LZ4_RAW => lz4_flex::block::compress(page),
+        _ => return Err(ErrorKind::Unsupported.into()),
+    };
+    Ok(compressed.into_boxed_slice().into())
+}
+
+/// Returns true if pages can be compressed in this way.
+pub(super) fn can_compress(compression: Compression) -> bool {
+    !matches!(
+        compression,
+        Compression::BROTLI(_) | Compression::LZO | Compression::LZ4
+    )
 }
 
 /// Returns true if pages in this compression can be read.

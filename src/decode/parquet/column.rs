@@ -16,6 +16,7 @@ use ::parquet::errors::Result;
 use ::parquet::schema::types::ColumnDescPtr;
 
 use crate::decode::parquet::allowance::Allowance;
+use crate::decode::parquet::byte_arrays::{ByteArrays, Cell};
 use crate::decode::parquet::pages::{ColumnChunk, damaged};
 use crate::decode::parquet::text::{TextForm, Written};
 use crate::decode::parquet::values::{Decoded, Values};
@@ -48,6 +49,11 @@ impl Column {
             Type::FIXED_LEN_BYTE_ARRAY => {
                 Typed::<FixedLenByteArrayType>::open(file, column, chunk, memory)
             }
+            _ if chunk.has_byte_arrays => Box::new(Bytes {
+                values: ByteArrays::open(file, column, chunk, memory),
+                next_row: 0,
+                next_value: 0,
+            }),
             _ => Typed::<ByteArrayType>::open(file, column, chunk, memory),
         };
         Self {
@@ -99,6 +105,37 @@ trait Cells: Send {
 
     /// Takes the next value as text, which may be put together in `scratch`; `None` for NULL. There must be one.
     fn take<'v>(&'v mut self, form: TextForm, scratch: &'v mut Vec<u8>) -> Option<&'v [u8]>;
+}
+
+/// Byte arrays.
+struct Bytes {
+    values: ByteArrays,
+    /// The row of the batch that comes next, and the values before it.
+    next_row: usize,
+    next_value: usize,
+}
+
+impl Cells for Bytes {
+    fn decode(&mut self, most: usize) -> Result<usize> {
+        (self.next_row, self.next_value) = (0, 0);
+        self.values.read(most)
+    }
+
+    fn is_at_end(&mut self) -> Result<bool> {
+        self.values.is_at_end()
+    }
+
+    #[inline]
+    fn take<'v>(&'v mut self, form: TextForm, scratch: &'v mut Vec<u8>) -> Option<&'v [u8]> {
+        let cell = self.values.cell(self.next_row, self.next_value);
+        self.next_row += 1;
+        let Cell::Value { bytes, .. } = cell else {
+            return None;
+        };
+        self.next_value += 1;
+        scratch.clear();
+        Some(bytes.text(form, scratch))
+    }
 }
 
 /// Values of one type.

@@ -14,18 +14,12 @@ use ::parquet::errors::{ParquetError, Result};
 use ::parquet::schema::types::ColumnDescPtr;
 use bytes::Bytes;
 
-use crate::decode::parquet::allowance::Allowance;
+use crate::decode::parquet::allowance::{Allowance, COPIES, PAGES};
+use crate::decode::parquet::byte_array_column::{ByteArrayColumn, EntryNumbers};
+use crate::decode::parquet::byte_arrays::ByteArrays;
 use crate::decode::parquet::page_header::{BATCH, VALUE_BYTES};
 use crate::decode::parquet::pages::ColumnChunk;
 use crate::decode::parquet::values::{Decoded, Values, guard};
-
-/// Who has memory of a copy, by their indexes in the [`Allowance`]: the pages that are read, the values that are
-/// copied, what is remembered for the footer, and columns that wait until they are written.
-const PAGES: usize = 0;
-const COPIES: usize = 1;
-pub(super) const FOOTER: usize = 2;
-pub(super) const ENCODED: usize = 3;
-pub(super) const USERS: usize = 4;
 
 /// The most rows from a wanted one to the next that are decoded at once.
 const NEAR_ROWS: u64 = 16;
@@ -74,6 +68,28 @@ impl ColumnCopy<'_> {
             }
             copied += wanted.len();
             self.write(&mut decoded, to)?;
+        }
+        Ok(())
+    }
+
+    /// Appends the values of the rows to a column of byte arrays.
+    ///
+    /// # Errors
+    /// As [`ColumnCopy::append_to`].
+    pub(super) fn append_byte_arrays(&self, to: &mut ByteArrayColumn) -> Result<()> {
+        let memory = (Arc::clone(self.memory), PAGES);
+        let mut from = ByteArrays::open(self.file, self.column, self.chunk, memory);
+        let mut numbers = EntryNumbers::default();
+        let mut wanted = self.rows.iter().map(|&row| row - self.first).peekable();
+        while let Some(&next) = wanted.peek() {
+            from.skip_pages_before(next).map_err(of_source)?;
+            let first = from.next_row();
+            from.read(BATCH as usize).map_err(of_source)?;
+            for (row, cell) in (first..).zip(from.cells()) {
+                if wanted.next_if_eq(&row).is_some() {
+                    to.push(cell, &mut numbers)?;
+                }
+            }
         }
         Ok(())
     }

@@ -10,18 +10,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::parquet::file::metadata::ParquetMetaData;
-use ::parquet::file::properties::WriterPropertiesPtr;
-use ::parquet::file::writer::SerializedRowGroupWriter;
 use ::parquet::schema::types::TypePtr;
 
 use crate::decode::compressed::{Signature, signature_of};
 use crate::decode::file_state::FileState;
 use crate::decode::io_error::unreadable;
-use crate::decode::parquet::allowance::Allowance;
-use crate::decode::parquet::column_copy::{FOOTER, USERS, WRITER_BYTES};
-use crate::decode::parquet::column_lanes::ColumnLanes;
+use crate::decode::parquet::allowance::{Allowance, FOOTER, USERS};
+use crate::decode::parquet::column_copy::WRITER_BYTES;
+use crate::decode::parquet::column_lanes::{ColumnLanes, Encoded};
 use crate::decode::parquet::footer::{chunk_of, read_footer};
-use crate::decode::parquet::group_copy::{GroupCopy, GroupRows, Unwritable};
+use crate::decode::parquet::group_copy::{CopiedColumn, GroupCopy, GroupRows, Unwritable};
 use crate::decode::parquet::row_output::{RowOutput, unwritable};
 use crate::decode::parquet::same_columns::check_columns;
 use crate::decode::parquet::{failure, group_name};
@@ -142,12 +140,12 @@ impl RowCopy {
     ///
     /// # Errors
     /// Those of [`RowCopy::open`] where this one cannot be read, [`Error::MemoryPlan`]; [`Error::Output`].
-    pub fn begin<'a, W: Write + Send>(
+    pub fn begin<'a>(
         &self,
-        (target, name): (&'a mut W, &'a str),
+        (target, name): (&'a mut (dyn Write + Send + 'a), &'a str),
         rows: impl IntoIterator<Item = u64>,
         memory_bytes: u64,
-    ) -> Result<RowOutput<'a, W>> {
+    ) -> Result<RowOutput<'a>> {
         let metadata = self.metadata(memory_bytes)?;
         let groups = rows
             .into_iter()
@@ -175,9 +173,9 @@ impl RowCopy {
     /// [`Error::Undecodable`] where the file is damaged, [`Error::InputChanged`], [`Error::MemoryPlan`] where a page
     /// takes more memory, [`Error::Usage`] where it has other columns than the new file, [`Error::Output`] where that
     /// cannot be written, what `rows` returns, and [`Error::Interrupted`].
-    pub fn append_to<W: Write + Send>(
+    pub fn append_to(
         &self,
-        output: &mut RowOutput<'_, W>,
+        output: &mut RowOutput<'_>,
         rows: &mut dyn Iterator<Item = Result<u64>>,
         memory_bytes: u64,
         (interrupt, advance): (&Interrupt, Advance<'_>),
@@ -196,6 +194,7 @@ impl RowCopy {
             groups,
             lanes: ColumnLanes::new(&self.path, most, &budget),
             allowance: Arc::new(allowance),
+            columns: 0,
             advance,
         };
         writing.write(rows, output)?;
@@ -230,86 +229,125 @@ struct Writing<'a> {
     /// The threads that copy columns; `None` if one column is copied at a time.
     lanes: Option<ColumnLanes>,
     allowance: Arc<Allowance>,
+    /// The columns of the row groups so far.
+    columns: u64,
     advance: Advance<'a>,
+}
+
+/// A row group that waits until it is written.
+struct EncodedGroup {
+    columns: Vec<Encoded>,
+    rows: u64,
 }
 
 impl Writing<'_> {
     /// Appends these rows.
-    fn write<W: Write + Send>(
+    ///
+    /// ```text
+    ///  lanes:        encode group 1 │ encode group 2 │ encode group 3 │
+    ///  this thread:                 │ write group 1  │ write group 2  │ write group 3
+    /// ```
+    fn write(
         mut self,
         rows: &mut dyn Iterator<Item = Result<u64>>,
-        output: &mut RowOutput<'_, W>,
+        output: &mut RowOutput<'_>,
     ) -> Result<()> {
-        let name = output.name();
-        let unwritable: &Unwritable<'_> = &|error| unwritable(name, error);
-        let (mut numbers, mut columns) = (Vec::with_capacity(GROUP_ROWS), 0);
+        let mut numbers = Vec::with_capacity(GROUP_ROWS);
+        let mut waiting = None;
         loop {
             numbers.clear();
             for number in std::iter::from_fn(|| rows.next()).take(GROUP_ROWS) {
                 numbers.push(number?);
             }
             if numbers.is_empty() {
-                break;
+                return self.append(waiting, output);
             }
             let rows = self.groups.rows(&numbers)?;
-            let mut group = output.writer.next_row_group().map_err(unwritable)?;
-            columns += self.write_group(&rows, &output.properties, &mut group, unwritable)?;
-            group.close().map_err(unwritable)?;
-            (self.advance)(0, numbers.len() as u64);
-            self.remember(columns)?;
+            waiting = self.encode(&rows, waiting, output)?;
+            if waiting.is_none() {
+                self.copy_group(&rows, output)?;
+            }
+            self.columns += self.groups.columns() as u64;
+            self.remember()?;
         }
-        Ok(())
     }
 
-    /// Takes memory for what the footer says of `columns` columns of row groups: it stays until the footer is written.
+    /// Has lanes encode a row group, where that has memory and is worth it, and writes the one `before` it. If lanes
+    /// fail, they are given up, and so is their memory.
+    fn encode(
+        &mut self,
+        rows: &GroupRows<'_>,
+        before: Option<EncodedGroup>,
+        output: &mut RowOutput<'_>,
+    ) -> Result<Option<EncodedGroup>> {
+        let is_large = self.copy.bytes_of(rows.count()) >= LANES_FROM;
+        let Some(lanes) = self.lanes.take_if(|_| is_large) else {
+            return self.append(before, output).map(|()| None);
+        };
+        let properties = Arc::clone(&output.properties);
+        let append = || self.append(before, output);
+        let (columns, appended) = lanes.encode(&self.groups, rows, &properties, append);
+        appended?;
+        Ok(columns.map(|columns| {
+            self.lanes = Some(lanes);
+            EncodedGroup {
+                columns,
+                rows: rows.count(),
+            }
+        }))
+    }
+
+    /// Takes memory for what the footer says of the columns of row groups so far: it stays until the footer is written.
     /// The memory of lanes is given up for it.
     ///
     /// # Errors
     /// [`Error::MemoryPlan`].
-    fn remember(&mut self, columns: u64) -> Result<()> {
-        let bytes = columns * WRITTEN_COLUMN_BYTES;
+    fn remember(&mut self) -> Result<()> {
+        let bytes = self.columns * WRITTEN_COLUMN_BYTES;
         match self.allowance.grow_to(FOOTER, bytes) {
             Err(_) if self.lanes.take().is_some() => self.allowance.grow_to(FOOTER, bytes),
             granted => granted,
         }
     }
 
-    /// Writes the columns of a row group; returns how many they are.
-    ///
-    /// Several at the same time, where that has memory and is worth it. If that fails, this row group and all later
-    /// ones are copied column by column: that needs less memory, or tells what is wrong.
-    fn write_group<W: Write + Send>(
-        &mut self,
-        rows: &GroupRows<'_>,
-        properties: &WriterPropertiesPtr,
-        group: &mut SerializedRowGroupWriter<'_, W>,
-        unwritable: &Unwritable<'_>,
-    ) -> Result<u64> {
-        let columns = self.groups.columns();
-        let group_bytes = self.copy.bytes_of(rows.count());
-        let bytes = group_bytes / columns.max(1) as u64;
-        let lanes = self.lanes.take_if(|_| group_bytes >= LANES_FROM);
-        let encoded = lanes.and_then(|lanes| {
-            let encoded = lanes.encode(&self.groups, rows, properties)?;
-            self.lanes = Some(lanes);
-            Some(encoded)
-        });
-        if let Some(encoded) = encoded {
-            for (chunk, closed) in encoded {
-                group.append_column(&chunk, closed).map_err(unwritable)?;
-                (self.advance)(bytes, 0);
-            }
-            return Ok(columns as u64);
+    /// Writes a row group that lanes have encoded, if there is one.
+    fn append(&self, group: Option<EncodedGroup>, output: &mut RowOutput<'_>) -> Result<()> {
+        let Some(EncodedGroup { columns, rows }) = group else {
+            return Ok(());
+        };
+        let name = output.name();
+        let unwritable = |error| unwritable(name, error);
+        let mut group = output.writer.next_row_group().map_err(unwritable)?;
+        for (chunk, closed) in columns {
+            group.append_column(&chunk, closed).map_err(unwritable)?;
+            (self.advance)(self.column_bytes(rows), 0);
         }
+        group.close().map_err(unwritable)?;
+        (self.advance)(0, rows);
+        Ok(())
+    }
+
+    /// Copies a row group column by column: that needs less memory than lanes, and tells what is wrong.
+    fn copy_group(&self, rows: &GroupRows<'_>, output: &mut RowOutput<'_>) -> Result<()> {
+        let name = output.name();
+        let unwritable: &Unwritable<'_> = &|error| unwritable(name, error);
+        let mut group = output.writer.next_row_group().map_err(unwritable)?;
         let mut leaf = 0;
         while let Some(mut column) = group.next_column().map_err(unwritable)? {
-            let memory = &self.allowance;
+            let to = CopiedColumn::Values(column.untyped());
             self.groups
-                .copy_column(leaf, rows, column.untyped(), memory, unwritable)?;
+                .copy_column(leaf, rows, to, &self.allowance, unwritable)?;
             column.close().map_err(unwritable)?;
-            (self.advance)(bytes, 0);
+            (self.advance)(self.column_bytes(rows.count()), 0);
             leaf += 1;
         }
-        Ok(columns as u64)
+        group.close().map_err(unwritable)?;
+        (self.advance)(0, rows.count());
+        Ok(())
+    }
+
+    /// Estimates the bytes of the file that `rows` of its rows take in a column.
+    fn column_bytes(&self, rows: u64) -> u64 {
+        self.copy.bytes_of(rows) / self.groups.columns().max(1) as u64
     }
 }

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use ::parquet::basic::Encoding;
+use ::parquet::basic::{Encoding, Type};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{
     ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader,
@@ -172,7 +172,26 @@ pub(super) fn chunk_of(
         has_deltas: column
             .encodings()
             .any(|encoding| encoding == Encoding::DELTA_BYTE_ARRAY),
+        has_byte_arrays: has_byte_arrays(column),
     })
+}
+
+/// Returns true if a column of a row group is one of byte arrays without lists, in pages that are plain or of a
+/// dictionary: one of [`ByteArrays`](crate::decode::parquet::byte_arrays::ByteArrays).
+pub(super) fn has_byte_arrays(chunk: &ColumnChunkMetaData) -> bool {
+    let column = chunk.column_descr();
+    let is_read = |encoding| match encoding {
+        Encoding::PLAIN | Encoding::RLE | Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY => {
+            true
+        }
+        // Old writers name it also where there are no levels that have it.
+        #[expect(deprecated, reason = "old files have it")]
+        Encoding::BIT_PACKED => column.max_def_level() <= 1,
+        _ => false,
+    };
+    column.physical_type() == Type::BYTE_ARRAY
+        && column.max_rep_level() == 0
+        && chunk.encodings().all(is_read)
 }
 
 /// Returns the first byte and the bytes of a column of a row group.

@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use ::parquet::basic::{Encoding, EncodingMask, Type};
+use ::parquet::basic::{Encoding, EncodingMask, SortOrder, Type};
 use ::parquet::column::writer::{ColumnWriter, get_typed_column_writer_mut};
 use ::parquet::data_type::{
     BoolType, ByteArrayType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
@@ -23,11 +23,14 @@ use ::parquet::data_type::{
 };
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use ::parquet::file::properties::WriterProperties;
 use ::parquet::schema::types::ColumnDescPtr;
 
 use crate::decode::parquet::allowance::Allowance;
+use crate::decode::parquet::byte_array_column::ByteArrayColumn;
+use crate::decode::parquet::codec::can_compress;
 use crate::decode::parquet::column_copy::ColumnCopy;
-use crate::decode::parquet::footer::chunk_of;
+use crate::decode::parquet::footer::{chunk_of, has_byte_arrays};
 use crate::decode::parquet::pages::damaged;
 use crate::decode::parquet::{failure, group_name};
 use crate::error::{Error, Result};
@@ -47,6 +50,12 @@ pub(super) struct GroupCopy<'a> {
     /// For each column, true if it gets a dictionary in the new file.
     dictionaries: &'a [bool],
     interrupt: &'a Interrupt,
+}
+
+/// A column that rows are copied to.
+pub(super) enum CopiedColumn<'a, 'w> {
+    Values(&'a mut ColumnWriter<'w>),
+    ByteArrays(&'a mut ByteArrayColumn),
 }
 
 /// The rows of a new row group.
@@ -137,6 +146,25 @@ impl<'a> GroupCopy<'a> {
         Ok(GroupRows { numbers, spans })
     }
 
+    /// Returns true if a column of `rows` can be copied as the bytes of its pages: to a [`ByteArrayColumn`] of a file
+    /// with these properties. Values of other encodings, and of lists, are decoded by `parquet`.
+    pub(super) fn is_of_byte_arrays(
+        &self,
+        leaf: usize,
+        rows: &GroupRows<'_>,
+        properties: &WriterProperties,
+    ) -> bool {
+        let column = self.metadata.file_metadata().schema_descr().column(leaf);
+        let groups = rows
+            .spans
+            .iter()
+            .map(|span| self.metadata.row_group(span.group));
+        let mut chunks = groups.map(|group| group.columns().get(leaf));
+        column.sort_order() == SortOrder::UNSIGNED
+            && can_compress(properties.compression(column.path()))
+            && chunks.all(|chunk| chunk.is_some_and(has_byte_arrays))
+    }
+
     /// Copies a column of `rows`.
     ///
     /// # Errors
@@ -146,7 +174,7 @@ impl<'a> GroupCopy<'a> {
         &self,
         leaf: usize,
         rows: &GroupRows<'_>,
-        to: &mut ColumnWriter<'_>,
+        mut to: CopiedColumn<'_, '_>,
         memory: &Arc<Allowance>,
         unwritable: &Unwritable<'_>,
     ) -> Result<()> {
@@ -168,7 +196,11 @@ impl<'a> GroupCopy<'a> {
                 rows: &rows.numbers[span.numbers.clone()],
                 first: self.starts[span.group],
             };
-            append(&copy, column.physical_type(), to).map_err(|error| match error {
+            let appended = match &mut to {
+                CopiedColumn::Values(to) => append(&copy, column.physical_type(), to),
+                CopiedColumn::ByteArrays(to) => copy.append_byte_arrays(to),
+            };
+            appended.map_err(|error| match error {
                 // What the system says of the target; all else comes from what was read.
                 ParquetError::External(source) if source.is::<io::Error>() => {
                     unwritable(ParquetError::External(source))

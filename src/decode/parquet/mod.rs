@@ -8,11 +8,12 @@
 //! ```text
 //!  footer ──▶ Table: the columns, and where each is in each row group
 //!               │ Rows: one reading of all row groups
-//!               └─▶ Column ◀── `parquet`: levels, values ◀── Pages: sizes, checksum, decompression
+//!               └─▶ Column ◀─┬─ `parquet`: levels, values ◀─┬─ Pages: sizes, checksum, decompression
+//!                     │      └─ ByteArrays: places in pages ◀┘
 //!                     └─▶ record in the syntax of the keys ──▶ chunk buffer
 //! ```
 //!
-//! [`RowCopy`] appends some rows of a file to a new one ([`RowOutput`]), by the same pages.
+//! [`RowCopy`] appends some rows of a file to a new one ([`RowOutput`]), by the same pages and the same two ways.
 //!
 //! The thread that reads an input decodes it, beside the workers that hash its lines: the same as with compressed
 //! files.
@@ -22,6 +23,9 @@
 //! *Sources:* the format is that of parquet-format 2.11; footer, levels and values are read by the crate `parquet`.
 
 mod allowance;
+mod byte_array_column;
+mod byte_array_statistics;
+mod byte_arrays;
 mod codec;
 mod column;
 mod column_copy;
@@ -36,12 +40,14 @@ mod page_header;
 mod pages;
 mod row_output;
 mod rows;
+mod run_length;
 mod same_columns;
 mod schema;
 mod table;
 mod text;
 mod thrift;
 mod values;
+mod written_pages;
 
 use std::path::Path;
 

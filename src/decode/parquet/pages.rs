@@ -49,6 +49,8 @@ pub(super) struct ColumnChunk {
     pub(super) values: u64,
     /// True if some of them may be written as differences to the one before: [`Encoding::DELTA_BYTE_ARRAY`].
     pub(super) has_deltas: bool,
+    /// True if they are byte arrays that can be read without `parquet`.
+    pub(super) has_byte_arrays: bool,
 }
 
 /// The layout of the pages of a column, whichever row group they are in.

@@ -19,10 +19,13 @@ use crate::decode::parquet::same_columns::check_columns;
 use crate::error::{Error, Result};
 use crate::output::output_error;
 
+/// The target of a new file.
+pub(super) type Target<'a> = &'a mut (dyn Write + Send + 'a);
+
 /// A Parquet file that is written: it gets rows of one file, or of several with the same columns, one after the
 /// other. [`RowCopy::begin`](crate::RowCopy::begin) makes it.
-pub struct RowOutput<'a, W: Write + Send> {
-    pub(super) writer: SerializedFileWriter<&'a mut W>,
+pub struct RowOutput<'a> {
+    pub(super) writer: SerializedFileWriter<Target<'a>>,
     pub(super) properties: WriterPropertiesPtr,
     /// For each column, true if it gets a dictionary.
     pub(super) dictionaries: Arc<[bool]>,
@@ -33,14 +36,14 @@ pub struct RowOutput<'a, W: Write + Send> {
     name: &'a str,
 }
 
-impl<'a, W: Write + Send> RowOutput<'a, W> {
+impl<'a> RowOutput<'a> {
     /// Begins a file like the one at `like`, of which this is said.
     ///
     /// # Errors
     /// [`Error::Output`].
     pub(super) fn create(
         (metadata, like): (&ParquetMetaData, &Path),
-        (target, name): (&'a mut W, &'a str),
+        (target, name): (Target<'a>, &'a str),
     ) -> Result<Self> {
         let dictionaries = dictionaries_of(metadata);
         let properties = Arc::new(properties(metadata, &dictionaries));

@@ -5,7 +5,6 @@
 //! pages of the columns of the key, and one record.
 
 use std::fs::File;
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -201,8 +200,9 @@ impl<'a> Rows<'a> {
     /// Appends the next row as a record.
     fn write_row(&mut self, table: &Table, number: u64) -> Result<Row, ParquetError> {
         if let Some(end) = table.row_number_end {
-            // Writing to memory does not fail.
-            let _cannot_fail = write!(self.records, "{number}");
+            let mut digits = itoa::Buffer::new();
+            self.records
+                .extend_from_slice(digits.format(number).as_bytes());
             self.records.push(end);
         }
         let mut row = Row::Written;

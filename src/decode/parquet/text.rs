@@ -223,13 +223,19 @@ impl Written for Int96 {
     }
 }
 
-impl Written for ByteArray {
+impl Written for [u8] {
     #[inline]
     fn text<'v>(&'v self, form: TextForm, scratch: &'v mut Vec<u8>) -> &'v [u8] {
         match form {
-            TextForm::Decimal(scale) => decimal_of_bytes(self.as_bytes(), scale, scratch),
-            _ => self.as_bytes(),
+            TextForm::Decimal(scale) => decimal_of_bytes(self, scale, scratch),
+            _ => self,
         }
+    }
+}
+
+impl Written for ByteArray {
+    fn text<'v>(&'v self, form: TextForm, scratch: &'v mut Vec<u8>) -> &'v [u8] {
+        self.as_bytes().text(form, scratch)
     }
 }
 

@@ -177,7 +177,7 @@ pub(super) fn guard<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// Returns the layout of the pages of this column.
-fn layout(column: &ColumnDescriptor) -> PageLayout {
+pub(super) fn layout(column: &ColumnDescriptor) -> PageLayout {
     let value_bytes = match column.physical_type() {
         Type::INT64 | Type::DOUBLE => 8,
         Type::INT96 => 12,
@@ -193,6 +193,6 @@ fn layout(column: &ColumnDescriptor) -> PageLayout {
     }
 }
 
-fn too_few() -> ::parquet::errors::ParquetError {
+pub(super) fn too_few() -> ::parquet::errors::ParquetError {
     damaged("a column has fewer values than its row group has rows")
 }
