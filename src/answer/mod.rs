@@ -82,6 +82,9 @@ use crate::record::BYTE_ORDER_MARK;
 use crate::stats::{FileStats, GroupStats, OutputStats};
 use crate::sys::sync::Mutex;
 
+/// The bytes of lines that are passed on between two words about it: of short lines, each took as long as a word.
+const BYTES_PER_ADVANCE: u64 = 64 << 10;
+
 /// Collects lines from several threads into one sink and counts them. Each thread has an [`Outbox`] for it.
 pub(crate) struct Collector<'s> {
     /// The sink's terminator.
@@ -359,6 +362,7 @@ impl<'s> Collector<'s> {
         let found = self.found();
         let mut out = Outbox::new(&self);
         let mut next_file = self.turn_to(0)?;
+        let (mut bytes, mut lines) = (0, 0);
         let each = |entry: &Entry<'_>| {
             // Without files to come there is no turn, also for a line whose place does not matter.
             if entry.place >= next_file && next_file < u64::MAX {
@@ -366,7 +370,10 @@ impl<'s> Collector<'s> {
                 next_file = self.turn_to(entry.place)?;
             }
             out.push_as_it_is(entry)?;
-            advance(entry.line_bytes(), entry.times);
+            (bytes, lines) = (bytes + entry.line_bytes(), lines + entry.times);
+            if bytes >= BYTES_PER_ADVANCE {
+                advance(std::mem::take(&mut bytes), std::mem::take(&mut lines));
+            }
             Ok(())
         };
         match holding {
@@ -374,6 +381,7 @@ impl<'s> Collector<'s> {
             Holding::Rows(rows) => rows.for_each(found, each),
             Holding::Nothing | Holding::Kept(_) => Ok(()),
         }?;
+        advance(bytes, lines);
         out.flush()?;
         self.turn_to(u64::MAX).map(drop)
     }

@@ -46,7 +46,7 @@ const FIRST_BYTES: usize = 64 << 10;
 pub(super) struct ColumnLanes {
     /// The memory of each lane, but for its writer.
     memory: Vec<Arc<Allowance>>,
-    /// The memory of the writers.
+    /// The memory of the writers, and of what is done beside them.
     _writers: Reservation,
 }
 
@@ -54,8 +54,14 @@ pub(super) struct ColumnLanes {
 pub(super) type Encoded = (Bytes, ColumnCloseResult);
 
 impl ColumnLanes {
-    /// Makes as many lanes as `budget` has memory for, up to `most`; `None` if that is for none.
-    pub(super) fn new(path: &Path, most: usize, budget: &MemoryBudget) -> Option<Self> {
+    /// Makes as many lanes as `budget` has memory for, up to `most`; `None` if that is for none. `beside_bytes` are for
+    /// what is done beside them.
+    pub(super) fn new(
+        path: &Path,
+        most: usize,
+        beside_bytes: u64,
+        budget: &MemoryBudget,
+    ) -> Option<Self> {
         let lanes = (budget.available_bytes() / LANE_BYTES).min(most as u64);
         if lanes == 0 {
             return None;
@@ -63,7 +69,7 @@ impl ColumnLanes {
         let lane = |_| Arc::new(Allowance::new(path.to_owned(), USERS, budget));
         Some(Self {
             _writers: budget
-                .reserve("columns of Parquet", lanes * WRITER_BYTES)
+                .reserve("columns of Parquet", lanes * WRITER_BYTES + beside_bytes)
                 .ok()?,
             memory: (0..lanes).map(lane).collect(),
         })

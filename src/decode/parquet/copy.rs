@@ -157,10 +157,14 @@ impl RowCopy {
         RowOutput::create((&metadata, &self.path), (target, name))
     }
 
+    /// Computes the memory of the numbers of the rows of a row group, in bytes.
+    fn numbers_bytes(&self) -> u64 {
+        self.rows.min(GROUP_ROWS as u64) * NUMBER_BYTES
+    }
+
     /// Allows a copy the memory that the process does not have by now.
     fn allowance(&self, memory_bytes: u64) -> (Allowance, MemoryBudget) {
-        let numbers_bytes = self.rows.min(GROUP_ROWS as u64) * NUMBER_BYTES;
-        let beside = machine::resident_bytes() + WRITER_BYTES + numbers_bytes;
+        let beside = machine::resident_bytes() + WRITER_BYTES + self.numbers_bytes();
         let budget = MemoryBudget::new(memory_bytes.saturating_sub(beside), beside);
         let allowance = Allowance::new(self.path.clone(), USERS, &budget);
         (allowance.beside(beside + LATER_BYTES), budget)
@@ -192,7 +196,7 @@ impl RowCopy {
         let writing = Writing {
             copy: self,
             groups,
-            lanes: ColumnLanes::new(&self.path, most, &budget),
+            lanes: ColumnLanes::new(&self.path, most, self.numbers_bytes(), &budget),
             allowance: Arc::new(allowance),
             columns: 0,
             advance,
@@ -244,50 +248,58 @@ impl Writing<'_> {
     /// Appends these rows.
     ///
     /// ```text
-    ///  lanes:        encode group 1 │ encode group 2 │ encode group 3 │
-    ///  this thread:                 │ write group 1  │ write group 2  │ write group 3
+    ///  lanes:        encode group 1   │ encode group 2   │ encode group 3 │
+    ///  this thread:  gather numbers 2 │ write group 1,   │ write group 2  │ write group 3
+    ///                                 │ gather numbers 3 │                │
     /// ```
     fn write(
         mut self,
         rows: &mut dyn Iterator<Item = Result<u64>>,
         output: &mut RowOutput<'_>,
     ) -> Result<()> {
-        let mut numbers = Vec::with_capacity(GROUP_ROWS);
-        let mut waiting = None;
+        let mut rows = rows.fuse();
+        let mut gather = |numbers: &mut Vec<u64>| {
+            let more = rows.by_ref().take(GROUP_ROWS);
+            more.into_iter()
+                .try_for_each(|number| number.map(|it| numbers.push(it)))
+        };
+        let (mut numbers, mut next, mut waiting) = (Vec::new(), Vec::new(), None);
         loop {
-            numbers.clear();
-            for number in std::iter::from_fn(|| rows.next()).take(GROUP_ROWS) {
-                numbers.push(number?);
+            if numbers.is_empty() {
+                gather(&mut numbers)?;
             }
             if numbers.is_empty() {
                 return self.append(waiting, output);
             }
             let rows = self.groups.rows(&numbers)?;
-            waiting = self.encode(&rows, waiting, output)?;
+            waiting = self.encode(&rows, waiting, output, || gather(&mut next))?;
             if waiting.is_none() {
                 self.copy_group(&rows, output)?;
             }
             self.columns += self.groups.columns() as u64;
             self.remember()?;
+            numbers.clear();
+            std::mem::swap(&mut numbers, &mut next);
         }
     }
 
-    /// Has lanes encode a row group, where that has memory and is worth it, and writes the one `before` it. If lanes
-    /// fail, they are given up, and so is their memory.
+    /// Has lanes encode a row group, where that has memory and is worth it. Meanwhile writes the one `before` it, and
+    /// gathers what comes next. If lanes fail, they are given up, and so is their memory.
     fn encode(
         &mut self,
         rows: &GroupRows<'_>,
         before: Option<EncodedGroup>,
         output: &mut RowOutput<'_>,
+        gather_next: impl FnOnce() -> Result<()>,
     ) -> Result<Option<EncodedGroup>> {
         let is_large = self.copy.bytes_of(rows.count()) >= LANES_FROM;
         let Some(lanes) = self.lanes.take_if(|_| is_large) else {
             return self.append(before, output).map(|()| None);
         };
         let properties = Arc::clone(&output.properties);
-        let append = || self.append(before, output);
-        let (columns, appended) = lanes.encode(&self.groups, rows, &properties, append);
-        appended?;
+        let beside = || self.append(before, output).and_then(|()| gather_next());
+        let (columns, beside) = lanes.encode(&self.groups, rows, &properties, beside);
+        beside?;
         Ok(columns.map(|columns| {
             self.lanes = Some(lanes);
             EncodedGroup {
