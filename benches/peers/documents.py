@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import statistics
 import sys
 from pathlib import Path
 
-import measure
-from measure import Outcome, Step
+import dataset
+from measure import Step
 
 # Words that the texts are cut from: some 190 MB, more than the window of zstd.
 WORDS = 30_000_000
@@ -34,42 +33,24 @@ frame.unique("text").sink_ndjson("%(out)s")
 
 
 def main() -> None:
-    options = arguments()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=300_000)
+    parser.add_argument("--files", type=int, default=12)
+    parser.add_argument("--repeats", type=float, default=0.3, help="their share, 0..1")
+    options = dataset.parse(parser)
     data = options.dir / f"documents-{options.documents}-{options.files}-{options.repeats}"
     if not (data / "texts").exists():
         shutil.rmtree(data, ignore_errors=True)
         make(data, options.documents, options.files, options.repeats)
     texts = int((data / "texts").read_text())
-    out, errors, report = (options.dir / name for name in ("out.jsonl", "errors", "report"))
-    files = sorted(data.glob("*.zst"))
-    outcomes: dict[str, list[Outcome]] = {}
-    for _ in range(options.runs):
-        for name, step in jobs(options, data, files, out, report).items():
-            out.unlink(missing_ok=True)
-            report.unlink(missing_ok=True)
-            measure.warm(files)
-            outcome = measure.run([[step]], options.dir / "temp", errors, report, options.timeout)
-            if outcome.is_ok and lines(out) != texts:
-                outcome.status = f"{lines(out)} lines of {texts}"
-            outcomes.setdefault(name, []).append(outcome)
-    out.unlink(missing_ok=True)
-    tell(outcomes, texts)
+    print(f"{texts} different texts\n")
+    out, files = options.dir / "out.jsonl", sorted(data.glob("*.zst"))
 
+    def fault_of(path: Path) -> str | None:
+        found = lines(path)
+        return f"{found} lines of {texts}" if found != texts else None
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dir", type=Path, required=True, help="where data and results lie")
-    parser.add_argument("--documents", type=int, default=300_000)
-    parser.add_argument("--files", type=int, default=12)
-    parser.add_argument("--repeats", type=float, default=0.3, help="their share, 0..1")
-    parser.add_argument("--outset", default="target/release/outset")
-    parser.add_argument("--memory", default="256M,8G", help="limits of outset")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--timeout", type=float, default=600.0)
-    options = parser.parse_args()
-    (options.dir / "temp").mkdir(parents=True, exist_ok=True)
-    return options
+    dataset.by_turns(options, jobs(options, data, files, out), files, out, fault_of)
 
 
 def make(data: Path, documents: int, files: int, repeats: float) -> None:
@@ -109,16 +90,12 @@ def make(data: Path, documents: int, files: int, repeats: float) -> None:
 
 
 def jobs(
-    options: argparse.Namespace, data: Path, files: list[Path], out: Path, report: Path
+    options: argparse.Namespace, data: Path, files: list[Path], out: Path
 ) -> dict[str, Step]:
     """Says what each of them runs."""
     values = {"threads": options.threads, "data": data, "out": out, "temp": options.dir / "temp"}
     environment = {"POLARS_MAX_THREADS": str(options.threads)}
-    command = [options.outset, "union", "--jsonl", "-k", "text", "-j", options.threads, "-q"]
-    command += ["-o", out, "--stats", report, "--side", *files]
-    found: dict[str, Step] = {}
-    for memory in options.memory.split(","):
-        found[f"outset {memory}"] = Step([*command, "--memory", memory])
+    found = dataset.outset(options, ["--jsonl", "-k", "text"], files, out)
     found["DuckDB"] = Step([sys.executable, "-c", DUCKDB % values])
     found["Polars"] = Step([sys.executable, "-c", POLARS % values], environment=environment)
     return found
@@ -127,22 +104,6 @@ def jobs(
 def lines(path: Path) -> int:
     with path.open("rb") as file:
         return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
-
-
-def tell(outcomes: dict[str, list[Outcome]], texts: int) -> None:
-    """Prints a table: medians, from the fastest to the slowest run, and ratios to the first job."""
-    print(f"{texts} different texts\n\n| job | seconds | range | x first | peak | temp | answer |")
-    print("|---|---|---|---|---|---|---|")
-    first = None
-    for name, of_job in outcomes.items():
-        seconds = sorted(outcome.seconds for outcome in of_job)
-        median = statistics.median(seconds)
-        first = first or median
-        peak = max(outcome.peak_bytes for outcome in of_job) >> 20
-        answer = " ".join(sorted({outcome.status for outcome in of_job}))
-        times = f"{median:.2f} | {seconds[0]:.2f} to {seconds[-1]:.2f} | {median / first:.2f}"
-        temp = max(outcome.temp_bytes for outcome in of_job) >> 20
-        print(f"| {name} | {times} | {peak} MiB | {temp} MiB | {answer} |")
 
 
 if __name__ == "__main__":

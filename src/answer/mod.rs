@@ -82,7 +82,7 @@ use crate::record::BYTE_ORDER_MARK;
 use crate::stats::{FileStats, GroupStats, OutputStats};
 use crate::sys::sync::Mutex;
 
-/// The bytes of lines that are passed on between two words about it: of short lines, each took as long as a word.
+/// The bytes of lines that are passed on between two reports: to report each short line takes as long as to pass it on.
 const BYTES_PER_ADVANCE: u64 = 64 << 10;
 
 /// Collects lines from several threads into one sink and counts them. Each thread has an [`Outbox`] for it.

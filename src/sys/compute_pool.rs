@@ -6,7 +6,7 @@
 //!
 //! *Invariants.*
 //! - No pool has more threads than were asked for, than there are items, or than the machine has cores: more would
-//!   only wait for one another.
+//!   only wait for one another. What the calling thread does beside them is not counted: it should write, or wait.
 //! - A thread that the system does not give is no failure: the calling thread does the work.
 //! - A panic of `work` goes on in the calling thread.
 //!
@@ -28,7 +28,8 @@ pub(crate) fn each<T: Send, R: Send>(
     each_beside(threads, items, work, || ()).0
 }
 
-/// Does as [`each`], while the calling thread does something `beside`; returns the results of both.
+/// Does as [`each`], while the calling thread does something `beside`, or after that where there is no pool; returns
+/// the results of both.
 pub(crate) fn each_beside<T: Send, R: Send, B>(
     threads: usize,
     items: Vec<T>,
@@ -44,7 +45,10 @@ pub(crate) fn each_beside<T: Send, R: Send, B>(
             });
             (results, beside)
         }
-        None => (items.into_iter().map(work).collect(), beside()),
+        None => {
+            let beside = beside();
+            (items.into_iter().map(work).collect(), beside)
+        }
     }
 }
 

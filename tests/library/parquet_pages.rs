@@ -2,17 +2,20 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use differential::choices::Choices;
-use outset::{Interrupt, RowCopy};
+use differential::targets::parquet::read;
+use outset::{ErrorKind, Field, Interrupt, RowCopy};
 use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
-use parquet::column::writer::ColumnWriter;
+use parquet::column::page::{CompressedPage, Page, PageWriter};
+use parquet::column::writer::{ColumnCloseResult, ColumnWriter};
 use parquet::data_type::ByteArray;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
 
 use crate::parquet::rows_of;
 use crate::util::{Sandbox, alone, resident_bytes};
@@ -94,6 +97,8 @@ fn compare(own: &ColumnChunkMetaData, decoded: &ColumnChunkMetaData) {
     assert_eq!(own.compression(), decoded.compression(), "{name}");
     let bytes = ColumnChunkMetaData::unencoded_byte_array_data_bytes;
     assert_eq!(bytes(own), bytes(decoded), "{name}");
+    let levels = ColumnChunkMetaData::definition_level_histogram;
+    assert_eq!(levels(own), levels(decoded), "{name}");
     let Some(Statistics::ByteArray(statistics)) = own.statistics() else {
         panic!("{name} has no statistics")
     };
@@ -185,6 +190,79 @@ fn b23_a_dictionary_that_is_full_is_left() {
     let pages = said.row_group(0).column(0).page_encoding_stats_mask();
     let both = [Encoding::RLE_DICTIONARY, Encoding::PLAIN];
     assert!(pages.unwrap().all_set(both.iter()), "{pages:?}");
+}
+
+/// Writes a file of one column whose pages are those of `pages`.
+fn write_pages(path: &Path, pages: &[Page], rows: i64) {
+    let schema = "message m { required binary a (UTF8); }";
+    let schema = parquet::schema::parser::parse_message_type(schema).unwrap();
+    let file = fs::File::create(path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema.into(), Arc::default()).unwrap();
+    let column = writer.schema_descr().column(0);
+    let mut bytes = TrackedWrite::new(Vec::new());
+    for page in pages {
+        let page = CompressedPage::new(page.clone(), page.buffer().len());
+        let mut to = SerializedPageWriter::new(&mut bytes);
+        to.write_page(page).unwrap();
+    }
+    let bytes = bytes::Bytes::from(bytes.into_inner().unwrap());
+    let metadata = ColumnChunkMetaData::builder(column)
+        .set_encodings(vec![Encoding::PLAIN, Encoding::RLE_DICTIONARY])
+        .set_total_compressed_size(bytes.len() as i64)
+        .set_total_uncompressed_size(bytes.len() as i64)
+        .set_num_values(rows)
+        .set_dictionary_page_offset(Some(0))
+        .build()
+        .unwrap();
+    let closed = ColumnCloseResult {
+        bytes_written: bytes.len() as u64,
+        rows_written: rows as u64,
+        metadata,
+        bloom_filter: None,
+        column_index: None,
+        offset_index: None,
+    };
+    let mut group = writer.next_row_group().unwrap();
+    group.append_column(&bytes, closed).unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn b23_a_second_dictionary_is_an_error() {
+    let _alone = alone();
+    let sandbox = Sandbox::new();
+    let from = sandbox.path("from");
+    let dictionary = |value: &'static [u8], encoding| Page::DictionaryPage {
+        buf: value.into(),
+        num_values: 1,
+        encoding,
+        is_sorted: false,
+    };
+    // Once the first entry.
+    let data = Page::DataPage {
+        buf: b"\x01\x02\0"[..].into(),
+        num_values: 1,
+        encoding: Encoding::RLE_DICTIONARY,
+        def_level_encoding: Encoding::RLE,
+        rep_level_encoding: Encoding::RLE,
+        statistics: None,
+    };
+    let first = dictionary(b"\x01\0\0\0a", Encoding::PLAIN);
+    let second = dictionary(b"\x01\0\0\0b", Encoding::PLAIN);
+    let other = dictionary(b"\x01\0\0\0b", Encoding::DELTA_BYTE_ARRAY);
+    let keys = || read(&from, Field::Name("a".into()), &sandbox.path(""));
+    write_pages(&from, &[first.clone(), data.clone(), data.clone()], 2);
+    assert_eq!(keys().unwrap(), [b"a"]);
+    for pages in [
+        vec![first, data.clone(), second, data.clone()],
+        vec![other, data],
+    ] {
+        let rows = pages.len() as i64 / 2;
+        write_pages(&from, &pages, rows);
+        let refused = keys().unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Input, "{refused}");
+    }
 }
 
 fn columns(metadata: &ParquetMetaData) -> impl Iterator<Item = &ColumnChunkMetaData> {

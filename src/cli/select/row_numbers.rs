@@ -144,6 +144,7 @@ impl Sink for Numbers<'_> {
             let number = number.checked_mul(10)?.checked_add(digit)?;
             (digit <= 9).then_some(number)
         });
+        let number = number.filter(|_| !line.is_empty());
         let more = number.and_then(|number| number.checked_sub(self.last));
         let mut more = more.ok_or_else(|| io::Error::other("a row came out of order"))?;
         self.last += more;

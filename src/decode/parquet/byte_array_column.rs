@@ -2,9 +2,8 @@
 //!
 //! *Owns:* [`ByteArrayColumn`]: its pages and its dictionary. A writer of `parquet` takes
 //! each value as a counted reference of its own, and looks it up in its dictionary; here it is copied to the page that
-//! is filled, or is a number, which the dictionary of its source leads to. *Invariants:* a page of a dictionary comes
-//! before those without. *Cost:* a page, a dictionary, and the compressed pages until the end: the dictionary is
-//! written before them.
+//! is filled, or is a number, which the dictionary of its source leads to. *Invariants:* the dictionary comes before
+//! all other pages. *Cost:* a page, a dictionary, and the compressed pages until the end.
 //!
 //! ```text
 //!  text  ─▶ plain page   ─┬─▶ levels, values ─▶ compressed ─▶ pages ─┐
@@ -21,7 +20,6 @@ use ::parquet::basic::{Compression, Encoding};
 use ::parquet::column::page::{CompressedPage, Page, PageWriter};
 use ::parquet::column::writer::ColumnCloseResult;
 use ::parquet::errors::{ParquetError, Result};
-use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::file::properties::WriterPropertiesPtr;
 use ::parquet::schema::types::ColumnDescPtr;
 use bytes::Bytes;
@@ -41,9 +39,11 @@ const DICTIONARY_BYTES: usize = 1 << 20;
 const DICTIONARY_VALUES: usize = 1 << 16;
 /// The bytes of a value that are in the memory of every writer.
 const SHORT_BYTES: usize = 256 << 10;
-/// The memory that a longer one takes as a multiple of its bytes: in its page, when that is made and compressed, and as
-/// the smallest and the largest.
+/// The memory that a longer one takes as a multiple of its bytes: in the open page, in the page that is made of it, and
+/// twice when that is compressed.
 const LONG_FACTOR: u64 = 5;
+/// The memory of a page beside its bytes.
+const PAGE_OVERHEAD: u64 = 256;
 
 /// The number of an entry that the dictionary does not have yet.
 const NEW: u32 = u32::MAX;
@@ -96,12 +96,12 @@ impl ByteArrayColumn {
     ) -> Self {
         Self {
             compression: properties.compression(column.path()),
+            statistics: ByteArrayStatistics::new(&column),
             column,
             properties,
             memory,
             open: OpenPage::default(),
             dictionary: Dictionary::default(),
-            statistics: ByteArrayStatistics::default(),
             pages: Vec::new(),
             pages_bytes: 0,
             scratch: Vec::new(),
@@ -115,10 +115,7 @@ impl ByteArrayColumn {
     #[inline]
     pub(super) fn push(&mut self, cell: Cell<'_>, numbers: &mut EntryNumbers) -> Result<()> {
         match cell {
-            Cell::Null(level) => {
-                self.statistics.nulls += 1;
-                self.end_row(level)
-            }
+            Cell::Null(level) => self.end_row(level),
             Cell::Value { bytes, entry: None } => {
                 self.statistics.widen(bytes);
                 self.push_plain(bytes)
@@ -153,6 +150,7 @@ impl ByteArrayColumn {
         }
         if value.len() > SHORT_BYTES {
             self.grant(self.pages_bytes + LONG_FACTOR * value.len() as u64)?;
+            self.open.plain.reserve_exact(value.len() + 4);
         }
         put_plain(value, &mut self.open.plain);
         self.statistics.value_bytes += value.len() as u64;
@@ -161,7 +159,7 @@ impl ByteArrayColumn {
 
     /// Ends a row of this level, and the page if it is full.
     fn end_row(&mut self, level: u32) -> Result<()> {
-        self.statistics.rows += 1;
+        self.statistics.count(level);
         self.open.rows += 1;
         if self.column.max_def_level() > 0 {
             self.open.levels.push(level);
@@ -195,7 +193,8 @@ impl ByteArrayColumn {
 
     fn compress(&mut self, page: &[u8]) -> Result<Bytes> {
         let compressed = codec::compress(self.compression, page, &mut self.scratch)?;
-        self.pages_bytes += compressed.len() as u64;
+        forget_long(&mut self.scratch);
+        self.pages_bytes += compressed.len() as u64 + PAGE_OVERHEAD;
         self.grant(self.pages_bytes)?;
         Ok(compressed)
     }
@@ -230,15 +229,11 @@ impl ByteArrayColumn {
             written.write(page, to)?;
         }
         let statistics = &self.statistics;
-        let values = statistics.for_footer(&self.column, &self.properties)?;
-        let metadata = ColumnChunkMetaData::builder(self.column)
-            .set_compression(self.compression)
-            .set_num_values(statistics.rows as i64)
-            .set_unencoded_byte_array_data_bytes(Some(statistics.value_bytes as i64))
-            .set_statistics(values);
+        let metadata = statistics.describe(&self.column, &self.properties)?;
+        let metadata = metadata.set_compression(self.compression);
         Ok(ColumnCloseResult {
             bytes_written: written.bytes,
-            rows_written: statistics.rows,
+            rows_written: statistics.rows(),
             metadata: written.describe(metadata).build()?,
             bloom_filter: None,
             column_index: None,
@@ -279,8 +274,9 @@ impl OpenPage {
         }
         self.rows = 0;
         self.levels.clear();
-        self.plain.clear();
         self.entries.clear();
+        self.plain.clear();
+        forget_long(&mut self.plain);
         page
     }
 }
@@ -303,6 +299,13 @@ impl Dictionary {
         put_plain(value, &mut self.plain);
         self.numbers.insert(value.into(), next as u32);
         Some(next as u32)
+    }
+}
+
+/// Gives back the memory of a buffer that had a long value.
+fn forget_long(buffer: &mut Vec<u8>) {
+    if buffer.capacity() > 2 * PAGE_BYTES {
+        *buffer = Vec::new();
     }
 }
 

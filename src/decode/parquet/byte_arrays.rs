@@ -21,7 +21,7 @@ use crate::decode::parquet::delta::behind_levels;
 use crate::decode::parquet::page_header::BATCH;
 use crate::decode::parquet::pages::{ColumnChunk, LastPage, Pages, damaged};
 use crate::decode::parquet::run_length::{RunDecoder, width_of};
-use crate::decode::parquet::values::{layout, too_few};
+use crate::decode::parquet::values::{guard, layout, too_few};
 
 /// The byte arrays of a column of a row group, without lists.
 pub(super) struct ByteArrays {
@@ -41,6 +41,9 @@ struct Batch {
     /// The level of each; none if all have values.
     levels: Vec<u32>,
     values: Vec<Value>,
+    /// The row that comes next, and the values before it.
+    next_row: usize,
+    next_value: usize,
     /// Space for the indexes of values in a dictionary.
     entries: Vec<u32>,
 }
@@ -124,7 +127,8 @@ impl ByteArrays {
         while self.next + self.page.rows <= row {
             self.next += self.page.rows;
             self.page = DataPage::default();
-            match self.pages.peek_next_page()?.ok_or_else(too_few)?.num_levels {
+            let page = guard(|| self.pages.peek_next_page())?;
+            match page.ok_or_else(too_few)?.num_levels {
                 Some(rows) if self.next + rows as u64 <= row => {
                     self.pages.skip_next_page()?;
                     self.next += rows as u64;
@@ -152,34 +156,26 @@ impl ByteArrays {
         Ok(rows as usize)
     }
 
-    /// Returns the rows of the batch.
+    /// Takes the next row of the batch. There must be one.
     #[inline]
-    pub(super) fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
-        let rows = self.batch.levels.len().max(self.batch.values.len());
-        let mut values = 0;
-        (0..rows).map(move |row| {
-            let cell = self.cell(row, values);
-            values += usize::from(matches!(cell, Cell::Value { .. }));
-            cell
-        })
-    }
-
-    /// Returns a row of the batch, before which there are so many `values` in it.
-    #[inline]
-    pub(super) fn cell(&self, row: usize, values: usize) -> Cell<'_> {
-        match self.batch.levels.get(row) {
-            Some(&level) if level != self.level_of_values => Cell::Null(level),
-            _ => {
-                let value = self.batch.values[values];
-                let page = match &self.page.values {
-                    Source::Plain { page, .. } => page,
-                    Source::Entries(_) => &self.dictionary.page,
-                };
-                Cell::Value {
-                    bytes: &page[value.start as usize..][..value.bytes as usize],
-                    entry: value.entry,
-                }
-            }
+    pub(super) fn next_cell(&mut self) -> Cell<'_> {
+        let batch = &mut self.batch;
+        let level = batch.levels.get(batch.next_row);
+        batch.next_row += 1;
+        if let Some(&level) = level
+            && level != self.level_of_values
+        {
+            return Cell::Null(level);
+        }
+        let value = batch.values[batch.next_value];
+        batch.next_value += 1;
+        let page = match &self.page.values {
+            Source::Plain { page, .. } => page,
+            Source::Entries(_) => &self.dictionary.page,
+        };
+        Cell::Value {
+            bytes: &page[value.start as usize..value.end()],
+            entry: value.entry,
         }
     }
 
@@ -188,7 +184,7 @@ impl ByteArrays {
     /// # Errors
     /// Where what follows is damaged.
     pub(super) fn is_at_end(&mut self) -> Result<bool> {
-        while let Some(page) = self.pages.peek_next_page()? {
+        while let Some(page) = guard(|| self.pages.peek_next_page())? {
             if !page.is_dict {
                 return Ok(false);
             }
@@ -199,10 +195,15 @@ impl ByteArrays {
 
     /// Opens the next page, which may be a dictionary.
     fn open_page(&mut self) -> Result<()> {
-        match self.pages.get_next_page()?.ok_or_else(too_few)? {
+        match guard(|| self.pages.get_next_page())?.ok_or_else(too_few)? {
             Page::DictionaryPage {
-                buf, num_values, ..
-            } => self.dictionary = Dictionary::read(buf, num_values)?,
+                buf,
+                num_values,
+                encoding: Encoding::PLAIN | Encoding::PLAIN_DICTIONARY,
+                ..
+            } if self.dictionary.entries.is_empty() => {
+                self.dictionary = Dictionary::read(buf, num_values)?;
+            }
             page => self.page = DataPage::open(&page, self.level_of_values)?,
         }
         Ok(())
@@ -279,13 +280,20 @@ impl DataPage {
         batch: &mut Batch,
     ) -> Option<()> {
         let mut values = rows;
+        batch.levels.clear();
         if let Some(decoder) = &mut self.levels {
             batch.levels.resize(rows, 0);
             decoder.read(&mut batch.levels)?;
-            let is_value = |level: &&u32| **level == level_of_values;
-            values = batch.levels.iter().filter(is_value).count();
+            values = 0;
+            for &level in &batch.levels {
+                if level > level_of_values {
+                    return None;
+                }
+                values += usize::from(level == level_of_values);
+            }
         }
         batch.values.clear();
+        (batch.next_row, batch.next_value) = (0, 0);
         match &mut self.values {
             Source::Plain { page, next } => {
                 for _ in 0..values {
@@ -446,6 +454,9 @@ mod tests {
             let page = page_of_second_form(&whole, levels, lists);
             assert_eq!(read(&page, 1, &none), None, "{levels} {lists}");
         }
+        // Three rows of level 3, where a level has one bit.
+        let high = page(b"\x02\0\0\0\x06\x03", Encoding::PLAIN, Encoding::RLE);
+        assert_eq!(read(&high, 1, &none), None);
         let packed = page(&whole, Encoding::PLAIN, Encoding::BIT_PACKED);
         assert_eq!(read(&packed, 2, &none), None, "levels of two bits");
         let deltas = page(&whole, Encoding::DELTA_BYTE_ARRAY, Encoding::RLE);

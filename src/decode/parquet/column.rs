@@ -49,11 +49,7 @@ impl Column {
             Type::FIXED_LEN_BYTE_ARRAY => {
                 Typed::<FixedLenByteArrayType>::open(file, column, chunk, memory)
             }
-            _ if chunk.has_byte_arrays => Box::new(Bytes {
-                values: ByteArrays::open(file, column, chunk, memory),
-                next_row: 0,
-                next_value: 0,
-            }),
+            _ if chunk.has_byte_arrays => Box::new(ByteArrays::open(file, column, chunk, memory)),
             _ => Typed::<ByteArrayType>::open(file, column, chunk, memory),
         };
         Self {
@@ -107,32 +103,20 @@ trait Cells: Send {
     fn take<'v>(&'v mut self, form: TextForm, scratch: &'v mut Vec<u8>) -> Option<&'v [u8]>;
 }
 
-/// Byte arrays.
-struct Bytes {
-    values: ByteArrays,
-    /// The row of the batch that comes next, and the values before it.
-    next_row: usize,
-    next_value: usize,
-}
-
-impl Cells for Bytes {
+impl Cells for ByteArrays {
     fn decode(&mut self, most: usize) -> Result<usize> {
-        (self.next_row, self.next_value) = (0, 0);
-        self.values.read(most)
+        self.read(most)
     }
 
     fn is_at_end(&mut self) -> Result<bool> {
-        self.values.is_at_end()
+        Self::is_at_end(self)
     }
 
     #[inline]
     fn take<'v>(&'v mut self, form: TextForm, scratch: &'v mut Vec<u8>) -> Option<&'v [u8]> {
-        let cell = self.values.cell(self.next_row, self.next_value);
-        self.next_row += 1;
-        let Cell::Value { bytes, .. } = cell else {
+        let Cell::Value { bytes, .. } = self.next_cell() else {
             return None;
         };
-        self.next_value += 1;
         scratch.clear();
         Some(bytes.text(form, scratch))
     }

@@ -84,8 +84,9 @@ impl ColumnCopy<'_> {
         while let Some(&next) = wanted.peek() {
             from.skip_pages_before(next).map_err(of_source)?;
             let first = from.next_row();
-            from.read(BATCH as usize).map_err(of_source)?;
-            for (row, cell) in (first..).zip(from.cells()) {
+            let rows = from.read(BATCH as usize).map_err(of_source)?;
+            for row in first..first + rows as u64 {
+                let cell = from.next_cell();
                 if wanted.next_if_eq(&row).is_some() {
                     to.push(cell, &mut numbers)?;
                 }

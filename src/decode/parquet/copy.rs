@@ -2,7 +2,7 @@
 //!
 //! *Owns:* [`RowCopy`]. *Invariants:* the new file gets the rows that were named, all of them in their order, or the
 //! copy fails; a row group has rows of one file. *Cost:* that of its row groups
-//! ([`group_copy`](crate::decode::parquet::group_copy)), one after the other.
+//! ([`group_copy`](crate::decode::parquet::group_copy)), of which one is written while the next is encoded.
 
 use std::fs::File;
 use std::io::Write;
@@ -278,8 +278,11 @@ impl Writing<'_> {
             }
             self.columns += self.groups.columns() as u64;
             self.remember()?;
-            numbers.clear();
-            std::mem::swap(&mut numbers, &mut next);
+            numbers = std::mem::take(&mut next);
+            if self.lanes.is_none() {
+                // Their memory was also for what waits.
+                self.append(waiting.take(), output)?;
+            }
         }
     }
 

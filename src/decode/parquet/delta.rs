@@ -84,7 +84,8 @@ impl DeltaHeader {
     }
 }
 
-fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+/// Reads a number in groups of seven bits; returns what is behind it, too.
+pub(super) fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0;
     for (index, shift) in (0..64).step_by(7).enumerate() {
         let byte = bytes.get(index)?;

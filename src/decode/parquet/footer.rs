@@ -191,6 +191,7 @@ pub(super) fn has_byte_arrays(chunk: &ColumnChunkMetaData) -> bool {
     };
     column.physical_type() == Type::BYTE_ARRAY
         && column.max_rep_level() == 0
+        && chunk.encodings().next().is_some()
         && chunk.encodings().all(is_read)
 }
 

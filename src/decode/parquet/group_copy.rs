@@ -212,8 +212,8 @@ impl<'a> GroupCopy<'a> {
     }
 }
 
-/// Chooses for each column of a file whether a copy of it gets a dictionary: where some row group has nothing but
-/// values of one.
+/// Chooses for each column of a file whether a copy of it, if its values are decoded, gets a dictionary: where some row
+/// group has nothing but values of one.
 pub(super) fn dictionaries_of(metadata: &ParquetMetaData) -> Vec<bool> {
     let columns = metadata.file_metadata().schema_descr().columns();
     let has_dictionary = |(leaf, column): (usize, &ColumnDescPtr)| {

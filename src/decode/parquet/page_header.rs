@@ -164,9 +164,22 @@ impl PageHeader {
                             Encoding::DELTA_BYTE_ARRAY => 2 * of_lengths + BATCH_OF_DELTAS * raw,
                             _ => 0,
                         }
+                        + self.old_levels_bytes()
                 }
                 PageKind::Other => 0,
             }
+    }
+
+    /// Estimates the memory for copies of levels in an old encoding, of this page and the one before it.
+    fn old_levels_bytes(&self) -> u64 {
+        match self.kind {
+            #[expect(deprecated, reason = "old files have it")]
+            PageKind::Data {
+                definitions: Encoding::BIT_PACKED,
+                ..
+            } => 2 * self.raw_bytes,
+            _ => 0,
+        }
     }
 
     /// Makes a page as `parquet` wants it.

@@ -27,7 +27,7 @@ pub(super) type Target<'a> = &'a mut (dyn Write + Send + 'a);
 pub struct RowOutput<'a> {
     pub(super) writer: SerializedFileWriter<Target<'a>>,
     pub(super) properties: WriterPropertiesPtr,
-    /// For each column, true if it gets a dictionary.
+    /// For each column, true if it gets a dictionary where its values are decoded.
     pub(super) dictionaries: Arc<[bool]>,
     /// The file whose columns it has.
     like: PathBuf,

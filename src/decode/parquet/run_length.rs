@@ -12,6 +12,8 @@
 
 use bytes::{Buf, Bytes};
 
+use crate::decode::parquet::delta::varint;
+
 /// Numbers that are packed together: a run of packed ones has a multiple of them.
 const PACKED: usize = 8;
 
@@ -89,7 +91,10 @@ impl RunDecoder {
 
     /// Reads the front of the next run.
     fn next_run(&mut self) -> Option<Run> {
-        let front = self.varint()?;
+        let (front, behind) = varint(&self.rest)?;
+        let front = u32::try_from(front).ok()?;
+        let front_bytes = self.rest.len() - behind.len();
+        self.rest.advance(front_bytes);
         let count = (front >> 1) as usize;
         if front & 1 == 0 {
             let bytes = self.width.div_ceil(8);
@@ -110,18 +115,6 @@ impl RunDecoder {
             next: 0,
             left,
         })
-    }
-
-    fn varint(&mut self) -> Option<u32> {
-        let mut number = 0_u64;
-        for shift in (0..35).step_by(7) {
-            let byte = self.rest.try_get_u8().ok()?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return u32::try_from(number).ok();
-            }
-        }
-        None
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn schema_columns(footer: &[u8]) -> Option<u64> {
         let front = reader.byte().ok()?;
         number = match front >> 4 {
             0 => reader.number().ok()?,
-            more => number + i64::from(more),
+            more => number.checked_add(more.into())?,
         };
         if (number, front & 0xf) == (2, 9) {
             break;

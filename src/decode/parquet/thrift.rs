@@ -117,7 +117,7 @@ impl Compact<'_> {
             }
             number = match front >> 4 {
                 0 => self.number()?,
-                more => number + i64::from(more),
+                more => number.checked_add(more.into()).ok_or(Broken::Wrong)?,
             };
             if fields.len() == MOST_FIELDS {
                 return Err(Broken::Wrong);

@@ -1,7 +1,6 @@
 //! The pages of a column that were written, as its footer tells of them.
 //!
-//! *Owns:* [`WrittenPages`]. *Invariants:* sizes count the headers of pages. *Cost:* a few bytes for each change of
-//! encoding.
+//! *Owns:* [`WrittenPages`]. *Invariants:* sizes count the headers of pages. *Cost:* a few bytes for each encoding.
 //!
 //! *Sources:* `ColumnMetaData` in parquet.thrift of Parquet's format.
 
@@ -30,11 +29,10 @@ impl WrittenPages {
     /// Where that is not possible.
     pub(super) fn write(&mut self, page: CompressedPage, to: &mut dyn PageWriter) -> Result<()> {
         let (page_type, encoding) = (page.page_type(), page.encoding());
-        match self.by_encoding.last_mut() {
-            Some(last) if (last.page_type, last.encoding) == (page_type, encoding) => {
-                last.count += 1;
-            }
-            _ => self.by_encoding.push(PageEncodingStats {
+        let mut known = self.by_encoding.iter_mut();
+        match known.find(|it| (it.page_type, it.encoding) == (page_type, encoding)) {
+            Some(known) => known.count += 1,
+            None => self.by_encoding.push(PageEncodingStats {
                 page_type,
                 encoding,
                 count: 1,
