@@ -22,8 +22,8 @@ use crate::util::{Sandbox, alone, resident_bytes};
 
 /// Columns of byte arrays, the last of which `parquet` decodes: their order is that of numbers.
 const MESSAGE: &str = "message m {
-    required binary long; optional binary few (UTF8); optional group outer { optional binary inner (UTF8); }
-    optional binary nothing; required binary same (UTF8); required binary growing; optional binary number (DECIMAL(9,2));
+    required binary long (UTF8); optional binary few (UTF8); optional group outer { optional binary inner (UTF8); }
+    optional binary nothing; required binary same; required binary growing; optional binary number (DECIMAL(9,2));
 }";
 
 /// Writes a file of row groups of these numbers of rows.
@@ -46,12 +46,7 @@ fn write(path: &Path, properties: WriterProperties, groups: &[usize], choices: &
                 })
                 .collect();
             let value = |row| match name {
-                "long" => {
-                    let words = choices.between(0, 60);
-                    (0..words)
-                        .flat_map(|_| choices.any().to_le_bytes())
-                        .collect()
-                }
+                "long" => letters(choices),
                 "few" => format!("word {}", choices.below(9)).into_bytes(),
                 "inner" => "é".repeat(choices.below(70) as usize).into_bytes(),
                 "growing" => format!("{row:09}").into_bytes(),
@@ -70,6 +65,13 @@ fn write(path: &Path, properties: WriterProperties, groups: &[usize], choices: &
         group.close().unwrap();
     }
     writer.close().unwrap();
+}
+
+/// Makes a text of up to 600 letters that hardly compress.
+fn letters(choices: &mut Choices<'_>) -> Vec<u8> {
+    let words = (0..choices.between(0, 60)).map(|_| choices.any());
+    let letters = words.flat_map(|word| (0..10).map(move |at| (word >> (6 * at)) & 63));
+    letters.map(|letter| b'0' + letter as u8).collect()
 }
 
 /// Copies these rows of a file to another one with so much memory besides that of the process.
