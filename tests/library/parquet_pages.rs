@@ -9,8 +9,9 @@ use differential::targets::parquet::read;
 use outset::{ErrorKind, Field, Interrupt, RowCopy};
 use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::column::page::{CompressedPage, Page, PageWriter};
+use parquet::column::reader::get_typed_column_reader;
 use parquet::column::writer::{ColumnCloseResult, ColumnWriter};
-use parquet::data_type::ByteArray;
+use parquet::data_type::{ByteArray, Int64Type};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -192,6 +193,47 @@ fn b23_a_dictionary_that_is_full_is_left() {
     let pages = said.row_group(0).column(0).page_encoding_stats_mask();
     let both = [Encoding::RLE_DICTIONARY, Encoding::PLAIN];
     assert!(pages.unwrap().all_set(both.iter()), "{pages:?}");
+}
+
+#[test]
+fn b23_row_groups_that_are_written_while_others_are_encoded_come_in_order() {
+    let _alone = alone();
+    let sandbox = Sandbox::new();
+    let (from, to) = (sandbox.path("from"), sandbox.path("to"));
+    let schema = "message m { required int64 a; }";
+    let schema = parquet::schema::parser::parse_message_type(schema).unwrap();
+    let file = fs::File::create(&from).unwrap();
+    let properties = WriterProperties::builder().set_dictionary_enabled(false);
+    let properties = properties.build().into();
+    let mut writer = SerializedFileWriter::new(file, schema.into(), properties).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let values: Vec<i64> = (0..500_000).map(|row| row * 7).collect();
+    let typed = column.typed::<Int64Type>();
+    typed.write_batch(&values, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    let rows: Vec<u64> = (0..500_000).filter(|row| row % 10 > 0).collect();
+    for threads in [1, 2] {
+        let said = copy(&from, &to, &rows, threads, 4 << 30);
+        // The most rows of a row group.
+        let groups = rows.len().div_ceil(1 << 17);
+        assert_eq!(said.num_row_groups(), groups);
+        let reader = SerializedFileReader::new(fs::File::open(&to).unwrap()).unwrap();
+        let mut copied = Vec::new();
+        for group in 0..groups {
+            let group = reader.get_row_group(group).unwrap();
+            let column = group.get_column_reader(0).unwrap();
+            let mut column = get_typed_column_reader::<Int64Type>(column);
+            let most = rows.len();
+            column.read_records(most, None, None, &mut copied).unwrap();
+        }
+        assert!(
+            rows.iter().map(|&row| row as i64 * 7).eq(copied),
+            "{threads} threads"
+        );
+    }
 }
 
 /// Writes a file of one column whose pages are those of `pages`.
