@@ -1,9 +1,9 @@
 //! A column of byte arrays that is written: texts, mostly.
 //!
-//! *Owns:* [`ByteArrayColumn`]: its pages and its dictionary. A writer of `parquet` takes
-//! each value as a counted reference of its own, and looks it up in its dictionary; here it is copied to the page that
-//! is filled, or is a number, which the dictionary of its source leads to. *Invariants:* the dictionary comes before
-//! all other pages. *Cost:* a page, a dictionary, and the compressed pages until the end.
+//! *Owns:* [`ByteArrayColumn`]: its pages and its dictionary. A writer of `parquet` takes each value as a counted
+//! reference of its own, and looks it up in its dictionary; here it is copied to the page that is filled, or is a
+//! number, which the dictionary of its source leads to. *Invariants:* the dictionary comes before all other pages.
+//! *Cost:* a page, a dictionary, and the compressed pages until the end.
 //!
 //! ```text
 //!  text  ─▶ plain page   ─┬─▶ levels, values ─▶ compressed ─▶ pages ─┐
@@ -42,6 +42,8 @@ const SHORT_BYTES: usize = 256 << 10;
 /// The memory that a longer one takes as a multiple of its bytes: in the open page, in the page that is made of it, and
 /// twice when that is compressed.
 const LONG_FACTOR: u64 = 5;
+/// The bytes of a run beside its numbers, and of the lengths that stand before runs, at most.
+const RUN_BYTES: usize = 64;
 /// The memory of a page beside its bytes.
 const PAGE_OVERHEAD: u64 = 256;
 
@@ -257,7 +259,9 @@ impl EntryNumbers {
 impl OpenPage {
     /// Takes the page, with numbers of a dictionary of so many `entries`. The next one is empty.
     fn take(&mut self, column: &ColumnDescPtr, entries: usize) -> Vec<u8> {
-        let mut page = Vec::with_capacity(self.plain.len() + 4 * self.entries.len());
+        // With room for all runs: to grow, a page takes its memory twice.
+        let runs = 4 * (self.levels.len() + self.entries.len()) + RUN_BYTES;
+        let mut page = Vec::with_capacity(self.plain.len() + runs);
         if column.max_def_level() > 0 {
             page.extend_from_slice(&[0; 4]);
             let width = width_of(column.max_def_level() as u32);
