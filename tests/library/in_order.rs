@@ -73,7 +73,12 @@ fn read_again_and_sorted(
     assert!(found.iter().map(Vec::as_slice).eq(expected), "{what}");
     assert!(found.len() > 500, "{what}");
     assert!(has_phase(&stats, "write "), "{what}");
-    assert!(has_phase(&sorted, "order"), "{what}");
+    let order = sorted.phases.iter().find(|phase| phase.name == "order");
+    assert_eq!(
+        order.map(|phase| phase.lines),
+        Some(sorted.output.lines),
+        "{what}"
+    );
     (stats, sorted)
 }
 

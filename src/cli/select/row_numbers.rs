@@ -138,13 +138,9 @@ impl RowNumbers {
 
 impl Sink for Numbers<'_> {
     fn line(&mut self, line: &[u8]) -> io::Result<()> {
-        // A check of the whole text as UTF-8 would take as long as the rest.
-        let number = line.iter().try_fold(0_u64, |number, byte| {
-            let digit = u64::from(byte.wrapping_sub(b'0'));
-            let number = number.checked_mul(10)?.checked_add(digit)?;
-            (digit <= 9).then_some(number)
-        });
-        let number = number.filter(|_| !line.is_empty());
+        let number = std::str::from_utf8(line)
+            .ok()
+            .and_then(|line| line.parse::<u64>().ok());
         let more = number.and_then(|number| number.checked_sub(self.last));
         let mut more = more.ok_or_else(|| io::Error::other("a row came out of order"))?;
         self.last += more;

@@ -318,3 +318,56 @@ fn put_plain(value: &[u8], page: &mut Vec<u8>) {
     page.extend_from_slice(&(value.len() as u32).to_le_bytes());
     page.extend_from_slice(value);
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use ::parquet::file::properties::WriterProperties;
+    use ::parquet::schema::parser::parse_message_type;
+    use ::parquet::schema::types::SchemaDescriptor;
+
+    use super::*;
+    use crate::decode::parquet::allowance::USERS;
+    use crate::memory::budget::MemoryBudget;
+
+    /// Begins a column that may have this memory.
+    fn column(bytes: u64) -> ByteArrayColumn {
+        let schema = parse_message_type("message m { required binary a; }").unwrap();
+        let column = SchemaDescriptor::new(schema.into()).column(0);
+        let budget = MemoryBudget::new(bytes, 0);
+        let memory = Allowance::new("a".into(), USERS, &budget);
+        let properties = WriterProperties::builder().build();
+        ByteArrayColumn::new(column, properties.into(), memory.into())
+    }
+
+    fn value(bytes: &[u8], entry: Option<u32>) -> Cell<'_> {
+        Cell::Value { bytes, entry }
+    }
+
+    #[test]
+    fn b23_pages_that_wait_are_counted_however_small_they_are() {
+        let mut column = column(100 * PAGE_OVERHEAD);
+        let mut numbers = EntryNumbers::default();
+        // Each is in a page of its own: the next one is of the other kind.
+        let mut entries = [None, Some(0)].into_iter().cycle();
+        let pushed = entries.position(|entry| {
+            let pushed = column.push(value(b"a", entry), &mut numbers);
+            pushed.is_err()
+        });
+        assert!((50..100).contains(&pushed.unwrap()), "{pushed:?}");
+    }
+
+    #[test]
+    fn b23_a_long_value_has_memory_granted_before_it_is_copied() {
+        let long = vec![b'a'; 1 << 20];
+        for (bytes, is_enough) in [(4 << 20, false), (6 << 20, true)] {
+            let mut column = column(bytes);
+            let pushed = column.push(value(&long, None), &mut EntryNumbers::default());
+            assert_eq!(pushed.is_ok(), is_enough, "{bytes}");
+            assert_eq!(
+                column.open.plain.capacity() + column.pages.len() > 0,
+                is_enough
+            );
+        }
+    }
+}

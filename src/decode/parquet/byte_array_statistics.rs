@@ -1,4 +1,4 @@
-//! What a footer says of the values of a column of byte arrays.
+//! The statistics of a column of byte arrays, for its footer.
 //!
 //! *Owns:* [`ByteArrayStatistics`]. *Invariants:* the smallest and the largest value are exact, in the order of their
 //! bytes, but cut where `parquet` cuts them. *Cost:* one or two comparisons a value, and the fronts of two values.

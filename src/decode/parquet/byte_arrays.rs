@@ -196,14 +196,15 @@ impl ByteArrays {
     /// Opens the next page, which may be a dictionary.
     fn open_page(&mut self) -> Result<()> {
         match guard(|| self.pages.get_next_page())?.ok_or_else(too_few)? {
+            Page::DictionaryPage { .. } if !self.dictionary.entries.is_empty() => {
+                return Err(damaged("a column of a row group has two dictionaries"));
+            }
             Page::DictionaryPage {
                 buf,
                 num_values,
                 encoding: Encoding::PLAIN | Encoding::PLAIN_DICTIONARY,
                 ..
-            } if self.dictionary.entries.is_empty() => {
-                self.dictionary = Dictionary::read(buf, num_values)?;
-            }
+            } => self.dictionary = Dictionary::read(buf, num_values)?,
             page => self.page = DataPage::open(&page, self.level_of_values)?,
         }
         Ok(())

@@ -230,7 +230,7 @@ fn check_chunks(metadata: &ParquetMetaData, size: u64, path: &Path) -> Result<()
 struct Writing<'a> {
     copy: &'a RowCopy,
     groups: GroupCopy<'a>,
-    /// The threads that copy columns; `None` if one column is copied at a time.
+    /// The threads that copy columns in memory; `None` if each is copied to the target as it is read.
     lanes: Option<ColumnLanes>,
     allowance: Arc<Allowance>,
     /// The columns of the row groups so far.

@@ -302,6 +302,9 @@ mod tests {
         negative[3] = 0x29;
         assert_eq!(PageHeader::read(&negative), Err(Broken::Wrong));
         assert_eq!(PageHeader::read(&[0x1c; 100]), Err(Broken::Wrong));
+        // A field behind the last number that there is.
+        let last = [&[0x05, 0xfe][..], &[0xff; 8], &[1, 0, 0x15, 0]].concat();
+        assert_eq!(PageHeader::read(&last), Err(Broken::Wrong));
         let many = [0x11; 200];
         assert_eq!(PageHeader::read(&many), Err(Broken::Wrong));
     }
