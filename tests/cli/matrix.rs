@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+
+use crate::sandbox::root;
 
 /// The rows that must be there, by the letter of their group.
 const REQUIRED: [(&str, &[u32]); 10] = [
@@ -50,10 +51,6 @@ struct Group {
     letter: String,
     title: String,
     rows: Vec<Row>,
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Reads the table: a line with a letter begins a group, a line with a description begins a row, and

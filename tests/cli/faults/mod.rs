@@ -12,7 +12,7 @@ mod temporary;
 mod unreadable;
 
 use crate::data::{lines, megabytes};
-use crate::sandbox::{OUTSET, Sandbox};
+use crate::sandbox::{Sandbox, outset};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
@@ -44,7 +44,7 @@ fn unprivileged(sandbox: &Sandbox, arguments: &str) -> Option<Command> {
     let dropped = ["--reuid=65534", "--regid=65534", "--clear-groups"];
     let can_run = Command::new("setpriv")
         .args(dropped)
-        .args([OUTSET, "--version"])
+        .args([outset(), "--version"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
@@ -67,7 +67,7 @@ fn unprivileged(sandbox: &Sandbox, arguments: &str) -> Option<Command> {
     let mut command = Command::new("setpriv");
     command
         .args(dropped)
-        .arg(OUTSET)
+        .arg(outset())
         .args(plain.get_args())
         .current_dir(sandbox.root().join("in"))
         .env("TMPDIR", sandbox.temp())

@@ -2,7 +2,7 @@
 
 use super::{EXACT, large, prepared, small, unprivileged};
 use crate::data::megabytes;
-use crate::sandbox::{OUTSET, Sandbox, can_mount, can_trace};
+use crate::sandbox::{Sandbox, can_mount, can_trace, outset};
 use crate::tasks::{TASKS, by_turns};
 use rustix::process::Signal;
 use std::fs::{self, OpenOptions};
@@ -73,7 +73,7 @@ fn f7_a_shell_sees_a_closed_pipe_as_it_does_with_other_filters() {
     let script = "{ \"$0\" intersect a b --memory 64M; echo $? >&2; } | head -1";
     let mut command = Command::new("sh");
     command
-        .args(["-c", script, OUTSET])
+        .args(["-c", script, outset()])
         .current_dir(sandbox.root().join("in"))
         .env("TMPDIR", sandbox.temp())
         .stdin(Stdio::null())

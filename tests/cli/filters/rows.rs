@@ -6,13 +6,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
 use crate::data::{common, lines, split};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, root};
 
 fn json(sandbox: &Sandbox, arguments: &str) -> Value {
     let outcome = sandbox.run(arguments);
@@ -188,7 +187,7 @@ fn row_10_digests_answer_exactly_and_the_chance_of_a_collision_is_printed() {
 
 /// A real list, where there is one.
 fn real(name: &str) -> Option<Vec<u8>> {
-    let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data"));
+    let data = root().join("../shared/data");
     let Ok(packed) = fs::File::open(data.join(format!("{name}.gz"))) else {
         eprintln!("skipped: there is no data in {}", data.display());
         return None;

@@ -13,6 +13,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::LazyLock;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -26,8 +27,16 @@ use tempfile::TempDir;
 use crate::data;
 use crate::terminal::Terminal;
 
-/// The program under test.
-pub(crate) const OUTSET: &str = env!("CARGO_BIN_EXE_outset");
+/// The program under test: Cargo puts it beside the folder of the tests, and `tests/program.rs` has it do so.
+static PROGRAM: LazyLock<String> = LazyLock::new(|| {
+    let test = std::env::current_exe().unwrap();
+    let directory = test.parent().and_then(Path::parent).unwrap();
+    directory
+        .join("outset")
+        .into_os_string()
+        .into_string()
+        .unwrap()
+});
 /// The file name of a copy of it, as users install one.
 pub(crate) const INSTALLED: &str = "outset-installed";
 /// The commands that write selected lines of files, besides `intersect`: each with its aliases.
@@ -45,6 +54,16 @@ pub(crate) const SELECTING: [&[&str]; 3] = [
 ];
 /// Whatever takes longer than this hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The path of the program under test.
+pub(crate) fn outset() -> &'static str {
+    &PROGRAM
+}
+
+/// The root of the repository. This package is two folders below it.
+pub(crate) fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
 
 /// Directories for a test, removed at its end.
 pub(crate) struct Sandbox {
@@ -160,7 +179,7 @@ impl Sandbox {
 
     /// The program with these arguments, separated by blanks.
     pub(crate) fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(OUTSET);
+        let mut command = Command::new(outset());
         command.args(words_of(arguments));
         self.place(&mut command);
         command
@@ -170,7 +189,7 @@ impl Sandbox {
     pub(crate) fn command_after(&self, setup: &str, arguments: &str) -> Command {
         let mut command = Command::new("sh");
         command
-            .args(["-c", &format!("{setup} && exec \"$0\" \"$@\""), OUTSET])
+            .args(["-c", &format!("{setup} && exec \"$0\" \"$@\""), outset()])
             .args(words_of(arguments));
         self.place(&mut command);
         command
@@ -181,7 +200,7 @@ impl Sandbox {
         let mut command = Command::new(words[0]);
         command
             .args(&words[1..])
-            .arg(OUTSET)
+            .arg(outset())
             .args(words_of(arguments));
         self.place(&mut command);
         command
@@ -213,7 +232,7 @@ impl Sandbox {
         );
         let mut command = Command::new("unshare");
         command
-            .args(["-m", "sh", "-c", &script, OUTSET])
+            .args(["-m", "sh", "-c", &script, outset()])
             .args(words_of(arguments));
         self.place(&mut command);
         command.current_dir(self.root());
@@ -289,7 +308,7 @@ const FILTER: &str = " filter of ";
 /// is to have no summary.
 fn summarised_noun(command: &Command) -> Option<&'static str> {
     let mut words: Vec<&str> = command.get_args().filter_map(OsStr::to_str).collect();
-    let is_program = |word: &&str| *word == OUTSET || Path::new(word).ends_with(INSTALLED);
+    let is_program = |word: &&str| *word == outset() || Path::new(word).ends_with(INSTALLED);
     if let Some(program) = words.iter().position(is_program) {
         words.drain(..=program);
     }

@@ -2,12 +2,11 @@
 //! answer with exit status 0.
 
 use std::fs;
-use std::path::Path;
 
 use data_gen::Compression;
 use differential::sweep;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, root};
 
 /// The outcome for a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -202,9 +201,8 @@ fn record_rows() -> Vec<Row> {
 }
 
 /// Makes a row for each fault or oddity of Parquet files.
-#[cfg(feature = "parquet")]
 fn parquet_rows() -> Vec<Row> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
+    let corpus = root().join("tests/fuzz/corpus/parquet");
     let file = fs::read(corpus.join("arrow-checksum")).unwrap();
     let plain = fs::read(corpus.join("arrow-none")).unwrap();
     let end = file.len();
@@ -289,7 +287,6 @@ fn b24_each_odd_file_is_an_error_or_follows_a_rule() {
     let sandbox = Sandbox::new();
     let mut rows = compressed_rows();
     rows.extend(record_rows());
-    #[cfg(feature = "parquet")]
     rows.extend(parquet_rows());
     for Row {
         name,

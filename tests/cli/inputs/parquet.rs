@@ -15,7 +15,7 @@ use parquet::schema::parser::parse_message_type;
 use serde_json::{Value, json};
 
 use crate::limits::memory::measured;
-use crate::sandbox::{Outcome, Sandbox};
+use crate::sandbox::{Outcome, Sandbox, root};
 
 /// Writes rows of a number and a text, which may be NULL, in row groups of `group_rows`.
 fn write(path: &Path, rows: &[(i64, Option<String>)], group_rows: usize) {
@@ -782,7 +782,7 @@ fn b23_a_file_counts_as_parquet_where_it_is_read_as_such() {
 #[test]
 fn b23_damage_in_a_column_that_is_only_copied_is_a_fault_of_the_input() {
     let sandbox = Sandbox::new();
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
+    let corpus = root().join("tests/fuzz/corpus/parquet");
     let whole = corpus.join("duckdb-gzip");
     let mut bytes = fs::read(&whole).unwrap();
     let reader = SerializedFileReader::new(File::open(whole).unwrap()).unwrap();

@@ -2,18 +2,18 @@
 //! the C library (`shim.c`): it changes nothing that a system might not do.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use differential::sweep;
 
 use crate::data::lines;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, root};
 use crate::tasks::TASKS;
 
 /// Compiles the library; `None`, which is said, where that cannot be done.
 fn shim(sandbox: &Sandbox) -> Option<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/inputs/shim.c");
+    let source = root().join("tests/cli/inputs/shim.c");
     let library = sandbox.root().join("shim.so");
     let compiled = Command::new("cc")
         .args(["-shared", "-fPIC", "-O1", "-o"])

@@ -7,7 +7,7 @@ use std::thread;
 use differential::sweep;
 
 use crate::data::{EXACT, common, lines, megabytes, small, split};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, outset};
 use crate::tasks::TASKS;
 
 #[test]
@@ -134,7 +134,7 @@ fn standard_input_that_was_partly_read_is_another_input_than_its_file() {
     ] {
         let mut rest = std::fs::File::open(&file).unwrap();
         std::io::Read::read_exact(&mut rest, &mut [0; 2]).unwrap();
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_outset"))
+        let output = std::process::Command::new(outset())
             .arg("intersect")
             .args(inputs)
             .stdin(rest)

@@ -16,7 +16,7 @@ use differential::sweep;
 
 use crate::data::{EXACT, common, lines, megabytes};
 use crate::sandbox::{
-    CODE_OF_DEBUG, INSTALLED, OUTSET, Outcome, Sandbox, can_trace, makes_linux_calls,
+    CODE_OF_DEBUG, INSTALLED, Outcome, Sandbox, can_trace, makes_linux_calls, outset,
 };
 use crate::tasks::{TASKS, Task, by_turns};
 
@@ -30,7 +30,7 @@ fn installed() -> &'static Path {
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let copied = directory.join(format!("outset-{}", std::process::id()));
         let path = directory.join(INSTALLED);
-        fs::copy(OUTSET, &copied).unwrap();
+        fs::copy(outset(), &copied).unwrap();
         // Another process of tests may be running the one before.
         fs::rename(copied, &path).unwrap();
         path

@@ -12,7 +12,7 @@ use crate::data::{common, lines, megabytes, split};
 use crate::json;
 use crate::limits::memory::measured;
 use crate::outputs::compressed::decoded;
-use crate::sandbox::{OUTSET, Sandbox};
+use crate::sandbox::{Sandbox, outset};
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
 
@@ -352,7 +352,8 @@ fn m8_a_step_ends_when_its_parent_is_gone_or_a_signal_comes_and_leaves_nothing()
     // Nobody writes to it: the step waits.
     let fifo = sandbox.fifo("waits");
     let script = format!(
-        "{OUTSET} shard {} --side 1 --buckets 2 --hash-key-file key -o ../out/x --end-with-parent & echo $!; exec sleep 100",
+        "{} shard {} --side 1 --buckets 2 --hash-key-file key -o ../out/x --end-with-parent & echo $!; exec sleep 100",
+        outset(),
         fifo.display()
     );
     // Opens it for both, so that the step gets beyond opening it.

@@ -274,7 +274,7 @@ fn a_file_that_standard_output_goes_to_is_written_through_it() {
     ] {
         let mut shell = std::process::Command::new("sh");
         shell
-            .args(["-c", &format!("{} {arguments}", crate::sandbox::OUTSET)])
+            .args(["-c", &format!("{} {arguments}", crate::sandbox::outset())])
             .current_dir(sandbox.root().join("in"))
             .env("TMPDIR", sandbox.temp());
         assert!(shell.status().unwrap().success());

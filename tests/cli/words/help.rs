@@ -5,9 +5,8 @@
 //! ```
 
 use std::fs;
-use std::path::Path;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, root};
 
 /// Every command; the empty name is that of the program.
 pub(crate) const COMMANDS: [&str; 23] = [
@@ -72,7 +71,7 @@ fn help(sandbox: &Sandbox, command: &str) -> String {
 #[test]
 fn every_help_text_is_the_one_that_was_read() {
     let sandbox = Sandbox::new();
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/words/help");
+    let directory = root().join("tests/cli/words/help");
     let is_renewed = std::env::var_os("OUTSET_RENEW_HELP").is_some();
     for command in COMMANDS {
         let text = help(&sandbox, command);

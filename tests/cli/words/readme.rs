@@ -7,11 +7,11 @@ use std::process::Command;
 
 use crate::data::{common, lines};
 use crate::json;
-use crate::sandbox::{OUTSET, assert_same_lines};
+use crate::sandbox::{assert_same_lines, outset, root};
 
 /// The block of shell commands behind a marker of a page.
 fn block(page: &str, marker: &str) -> String {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+    let page = root().join(page);
     let text = fs::read_to_string(page).unwrap();
     let (_, behind) = text.split_once(&format!("<!-- {marker} -->\n```")).unwrap();
     let (_, behind) = behind.split_once('\n').unwrap();
@@ -55,7 +55,7 @@ fn recipe(marker: &str) -> Option<(tempfile::TempDir, Command)> {
         return None;
     }
     let mut command = program;
-    let path = Path::new(OUTSET).parent().unwrap();
+    let path = Path::new(outset()).parent().unwrap();
     let path = format!("{}:{}", path.display(), env::var("PATH").unwrap());
     command.current_dir(directory.path()).env("PATH", path);
     Some((directory, command))
@@ -97,7 +97,7 @@ fn the_readme_has_one_main_job_and_one_test_command() {
 #[test]
 fn the_crawlers_loop_fetches_every_page_once() {
     let directory = tempfile::tempdir().unwrap();
-    let program = Path::new(OUTSET);
+    let program = Path::new(outset());
     let path = format!(
         "{}:{}",
         program.parent().unwrap().display(),
