@@ -12,8 +12,7 @@
 //!
 //! *Invariants:* a sealed bucket does not change; its counts are those of the lines that were
 //! appended. Written blocks are numbered from 0, and block n begins at n times the block size. So nothing
-//! is stored per block: a file costs no memory, however long it gets. Held blocks are numbered
-//! separately, from [`FIRST_HELD`].
+//! is stored per block: a file costs no memory, however long it gets.
 //!
 //! *Cost:* the held blocks. They came from a pool and outlive it: they go back to the budget, not to the
 //! pool, when the bucket is dropped.
@@ -23,21 +22,25 @@ use std::sync::Arc;
 use crate::error::Error;
 use crate::memory::buffer::Buffer;
 use crate::record::Columns;
-use crate::spill::block::Address;
+use crate::spill::block::{Address, HEADER};
 use crate::temp::space::{SpillPath, TempSpace};
 
-/// The number of the first block that is held in memory. No file has that many blocks, so a held block never
-/// passes for a written one.
-pub(crate) const FIRST_HELD: u64 = 1 << 63;
-
-/// A sealed block that stayed in memory. It has a header and a checksum as a written one has: the reader
-/// treats both alike, and so notices faulty memory.
+/// A full block of whole records that stayed in memory. Nobody can have put another in its place, so it has no header
+/// and no checksum: the sum of the hashes of all lines covers its lines, too.
 #[derive(Debug)]
 pub(crate) struct HeldBlock {
-    /// A whole block of the pool, the sealed block at its front.
+    /// A whole block of the pool, with room for a header at its front.
     pub(crate) buffer: Buffer,
-    /// Bytes of header and payload, padding excluded: from `HEADER` to the size of a block.
-    pub(crate) length: usize,
+    /// The offset at which its records end: from `HEADER` to the size of a block.
+    pub(crate) filled: usize,
+    pub(crate) records: u64,
+}
+
+impl HeldBlock {
+    /// Returns the records, one after the other.
+    pub(crate) fn payload(&self) -> &[u8] {
+        &self.buffer[HEADER..self.filled]
+    }
 }
 
 /// The lines of one input that fall into one bucket, complete.
@@ -50,7 +53,7 @@ pub(crate) struct Bucket {
     pub(crate) block_bytes: u64,
     /// The written blocks; without a path if all of the bucket is in memory.
     pub(crate) file: BucketFile,
-    /// The blocks in memory: number [`FIRST_HELD`] + i is `held[i]`.
+    /// The blocks in memory.
     pub(crate) held: Vec<HeldBlock>,
     /// True if each line has its ordinal after it.
     pub(crate) has_ordinals: bool,
@@ -92,8 +95,8 @@ impl Bucket {
         }
     }
 
-    /// Makes the error for a block that is not what it should be; `what` says why. Numbers of held blocks begin at 0
-    /// in the message. The path is empty if the bucket has no file.
+    /// Makes the error for a block that is not what it should be; `what` says why. The path is empty if the bucket has
+    /// no file.
     pub(crate) fn damaged(&self, block: u64, what: String) -> Error {
         let path = self
             .file
@@ -101,10 +104,6 @@ impl Bucket {
             .as_ref()
             .map(|file| file.path.clone())
             .unwrap_or_default();
-        Error::Damaged {
-            path,
-            block: block & !FIRST_HELD,
-            what,
-        }
+        Error::Damaged { path, block, what }
     }
 }

@@ -34,6 +34,15 @@ pub(super) struct FillingBucket {
 }
 
 impl FillingBucket {
+    /// Keeps a full block in memory. The pool counts its buffer as taken until the pool is dropped.
+    pub(super) fn hold(&mut self, full: OpenBlock) {
+        self.held.push(HeldBlock {
+            buffer: full.buffer,
+            filled: full.filled,
+            records: full.records,
+        });
+    }
+
     /// Hands the lines of the open block to `block_sink`, if there are any, and empties the block.
     ///
     /// # Errors

@@ -9,7 +9,7 @@
 //!    out before that.
 //! 3. The lines of the block are hashed again and handed out in batches. The pieces of a long line are put
 //!    together first; the line is a batch of its own.
-//! 4. After the written blocks come the held ones, which need no loading.
+//! 4. After the written blocks come the held ones, which need no loading and have no checksum.
 //! 5. At the end, lines, bytes and the sum of hashes are compared with those of the bucket.
 //!
 //! *Invariants:*
@@ -27,8 +27,8 @@ use crate::hash::LineHasher;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
 use crate::record::Columns;
-use crate::spill::block::{self, Address, BlockInfo, BlockKind, BlockRecords, HEADER};
-use crate::spill::bucket::{Bucket, FIRST_HELD};
+use crate::spill::block::{self, Address, BlockKind, BlockRecords, HEADER};
+use crate::spill::bucket::Bucket;
 use crate::spill::loader::Loader;
 use crate::spill::loads::{LoadQueue, MOST_LOADERS};
 use crate::temp::space::TempSpace;
@@ -145,10 +145,11 @@ impl<'s> BucketReader<'s> {
                 return Ok(());
             }
         }
-        for (block, number) in bucket.held.iter().zip(FIRST_HELD..) {
-            let bytes = &block.buffer[..block.length];
+        for block in &bucket.held {
+            let payload = block.payload();
+            state.add(block.records, payload.len());
             self.content
-                .go_through(bytes, bucket, number, &mut state, &mut work)?;
+                .hand_over(BlockRecords(payload), bucket, &mut state, &mut work)?;
             if state.is_over {
                 return Ok(());
             }
@@ -158,7 +159,7 @@ impl<'s> BucketReader<'s> {
 }
 
 impl ContentReader {
-    /// Checks one block and hands its lines to `work`; a piece of a long line only when it completes the
+    /// Checks one written block and hands its lines to `work`; a piece of a long line only when it completes the
     /// line. `bytes` begins with the block and may have padding after it; `number` is the block's own.
     fn go_through(
         &mut self,
@@ -173,7 +174,7 @@ impl ContentReader {
             ..bucket.address
         };
         let info = block::check(bytes, &address).map_err(|what| bucket.damaged(number, what))?;
-        state.add(&info);
+        state.add(info.records, info.payload_bytes);
         let payload = &bytes[HEADER..HEADER + info.payload_bytes];
         if info.kind == BlockKind::Records {
             return self.hand_over(BlockRecords(payload), bucket, state, work);
@@ -247,7 +248,7 @@ impl ContentReader {
 /// The counts of what has come back so far.
 #[derive(Debug, Default)]
 struct Progress {
-    /// Records, as the headers count them.
+    /// Records, as the blocks count them.
     records: u64,
     /// Bytes of all payloads.
     payload_bytes: u64,
@@ -262,14 +263,14 @@ struct Progress {
 }
 
 impl Progress {
-    /// Counts what the header of a checked block says.
-    fn add(&mut self, info: &BlockInfo) {
-        self.records += info.records;
-        self.payload_bytes += info.payload_bytes as u64;
+    /// Counts what a block has.
+    fn add(&mut self, records: u64, payload_bytes: usize) {
+        self.records += records;
+        self.payload_bytes += payload_bytes as u64;
     }
 
     /// Compares what came back with what was appended, after the last block. A checksum covers one block;
-    /// this notices blocks and lines that are missing, and lines that changed before they were sealed.
+    /// this notices blocks and lines that are missing, and lines that changed before they were sealed, or in memory.
     ///
     /// # Errors
     /// [`Error::Damaged`], with the number after the last written block: no single block is to blame.

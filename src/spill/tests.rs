@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::block::{Address, HEADER};
-use super::bucket::{Bucket, FIRST_HELD};
+use super::bucket::Bucket;
 use super::fill::fill;
 use super::loader::Loader;
 use super::loads::{self, LoadQueue};
@@ -382,11 +382,13 @@ fn as_many_blocks_are_loaded_at_a_time_as_fit_the_buffer() {
 }
 
 #[test]
-fn damage_is_told_with_the_number_of_the_block_wherever_that_is() {
-    let store = SpillFixture::new(6, 0);
-    let bucket = store.fill(1, [&b"a line"[..]]).remove(0);
-    for number in [3, FIRST_HELD + 3] {
-        let told = bucket.damaged(number, "it is odd".into());
-        assert!(matches!(told, Error::Damaged { block: 3, .. }), "{told}");
+fn a_line_that_changes_in_memory_is_noticed_without_a_checksum() {
+    for (block, bit) in [(0, 0), (1, 7)] {
+        let changed = read_back(1000, |bucket| {
+            let held = &mut bucket.held[block];
+            held.buffer[held.filled - 1] ^= 1 << bit;
+        });
+        let told = changed.unwrap_err().to_string();
+        assert!(told.contains("differ from the lines written"), "{told}");
     }
 }

@@ -7,9 +7,9 @@
 //! 1. [`BucketWriter::append`] locks the bucket once for all lines that a batch has for it.
 //! 2. If the open block has room for the record, the line is copied into it. A bucket that has no open block
 //!    yet takes the one that it claimed.
-//! 3. Else the block is sealed and a new one becomes the open block (`rotate`). If the pool is roomy, the full
-//!    block is held in memory.
-//! 4. If not, the full block is written (`rotate_to_file`). The first block of a bucket is written here,
+//! 3. Else a new block becomes the open one (`rotate`). If the pool is roomy, the full block is held in memory as it
+//!    is.
+//! 4. If not, the full block is sealed and written (`rotate_to_file`). The first block of a bucket is written here,
 //!    under the lock. Any other goes to a writer thread, and the worker waits for a free block.
 //! 5. When all lines are in, `flush` deals with the open blocks and `seal` turns each `FillingBucket` into a
 //!    [`Bucket`].
@@ -32,7 +32,7 @@ use crate::batch::{Batch, ORDINAL_BYTES};
 use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 use crate::spill::block::{self, Address, BlockKind, HEADER, MAX_LENGTH_BYTES};
-use crate::spill::bucket::{Bucket, FIRST_HELD, HeldBlock};
+use crate::spill::bucket::Bucket;
 use crate::spill::filling_bucket::{FillingBucket, OpenBlock};
 use crate::spill::rules::FillRules;
 use crate::sys::first_error::FirstFailure;
@@ -261,8 +261,8 @@ impl<'a> BucketWriter<'a> {
         }
     }
 
-    /// Seals the open block and puts an empty one in its place. Holds the full block in memory if the pool
-    /// has a further block for it, else writes it.
+    /// Puts an empty block in the place of the open one. Holds the full block in memory if the pool has a further block
+    /// for it, else writes it.
     fn rotate(&self, part: &mut FillingBucket, bucket: u32) -> Result<()> {
         if let Some(block_sink) = self.rules.block_sink {
             return part.hand_over(block_sink, bucket);
@@ -272,7 +272,7 @@ impl<'a> BucketWriter<'a> {
         };
         let next = self.open(part, bucket, next);
         if let Some(open) = part.open.replace(next) {
-            self.hold(part, bucket, open);
+            part.hold(open);
         }
         Ok(())
     }
@@ -310,15 +310,6 @@ impl<'a> BucketWriter<'a> {
         Ok(())
     }
 
-    /// Seals a block and keeps it. The pool counts its buffer as taken until the pool is dropped.
-    fn hold(&self, part: &mut FillingBucket, bucket: u32, mut open: OpenBlock) {
-        let length = open.seal(self.address(bucket, FIRST_HELD + part.held.len() as u64));
-        part.held.push(HeldBlock {
-            buffer: open.buffer,
-            length,
-        });
-    }
-
     /// Seals a block, and writes it or sends it to a writer thread. Returns the buffer if it is free again
     /// now; `None` if a writer thread will put it back into the pool.
     ///
@@ -331,7 +322,12 @@ impl<'a> BucketWriter<'a> {
         mut open: OpenBlock,
     ) -> Result<Option<Buffer>> {
         let file = &mut part.file;
-        let length = open.seal(self.address(bucket, file.blocks));
+        let address = Address {
+            bucket,
+            number: file.blocks,
+            ..self.rules.address
+        };
+        let length = open.seal(address);
         let path = match &file.path {
             Some(path) => path.clone(),
             None => {
@@ -391,7 +387,7 @@ impl<'a> BucketWriter<'a> {
             match part.open.take() {
                 Some(open) if open.filled == HEADER => pool.put(open.buffer),
                 Some(open) if pool.may_hold(u64::from(self.rules.buckets)) => {
-                    self.hold(&mut part, bucket as u32, open);
+                    part.hold(open);
                 }
                 Some(open) => {
                     if let Some(buffer) = self.write(&mut part, bucket as u32, open)? {
@@ -404,14 +400,5 @@ impl<'a> BucketWriter<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Returns the address of block `number` of `bucket`.
-    fn address(&self, bucket: u32, number: u64) -> Address {
-        Address {
-            bucket,
-            number,
-            ..self.rules.address
-        }
     }
 }
