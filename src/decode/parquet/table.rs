@@ -170,7 +170,7 @@ impl Table {
         Decoding {
             memory_bytes: self.memory_bytes,
             cost: COST,
-            pieces: self.pieces(),
+            pieces: self.piece_starts().count() as u64,
         }
     }
 
@@ -191,10 +191,9 @@ impl Table {
         self.groups.len() as u64
     }
 
-    /// Counts its pieces.
-    fn pieces(&self) -> u64 {
-        let ends = std::iter::successors(self.piece_end(0), |&start| self.piece_end(start));
-        1 + ends.count() as u64
+    /// Lists the row groups that its pieces begin with.
+    pub(crate) fn piece_starts(&self) -> impl Iterator<Item = u64> {
+        std::iter::successors(Some(0), |&start| self.piece_end(start))
     }
 
     /// Returns the numbers of the rows of some row groups.

@@ -1,25 +1,28 @@
 //! Windows: pieces of the files of an input, spread over all of their bytes.
 //!
 //! *Owns:* where windows lie, and reading them. *Invariants:* each equal part of the bytes of all files has
-//! a window, and each window has bytes of one file; of a compressed file the beginning is decoded. *Cost:* one window
-//! of memory; one file is open at a time, at most one for each window, or [`DECODED_FILES`] that are decoded.
+//! a window, and each window has bytes of one file; of a compressed file the beginning is decoded, of a Parquet file
+//! the beginnings of some pieces. *Cost:* one window of memory; one file is open at a time, at most one for each
+//! window, or [`DECODED_PIECES`] that are decoded.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 
+use crate::decode::file_format::FileFormat;
 use crate::decode::io_error::unreadable;
 use crate::error::Result;
 use crate::input::Input;
-use crate::input::byte_reader::ByteReader;
+use crate::input::byte_reader::{ByteReader, PieceOpening};
 use crate::input::parts::{Part, Parts};
+use crate::input::pieces::Piece;
 use crate::lines::{LineFormat, Lines};
 use crate::memory::budget::MemoryBudget;
 
 /// A compressed text is taken to be this multiple of its file, where there is no memory to look.
 const LIKELY_RATIO: u64 = 4;
-/// The most files of an input that are decoded for a sample.
-const DECODED_FILES: usize = 8;
+/// The most files of an input, or pieces of fewer files, that are decoded for a sample.
+const DECODED_PIECES: usize = 8;
 
 /// A piece of a file.
 pub(crate) struct Window<'a> {
@@ -117,7 +120,7 @@ pub(super) fn for_each_decoded_window(
     mut look: impl FnMut(Window<'_>) -> Result<()>,
 ) -> Result<u64> {
     let files = parts.all().len();
-    let wanted = files.min(DECODED_FILES);
+    let wanted = files.min(DECODED_PIECES);
     // What was looked into, in bytes of the files, and what it is when it is decoded.
     let (mut taken, mut decoded) = (0, 0);
     let mut buffer = vec![0; bytes as usize];
@@ -130,12 +133,19 @@ pub(super) fn for_each_decoded_window(
         {
             continue;
         }
-        let budget = MemoryBudget::new(memory_bytes, 0);
-        let mut reader = ByteReader::of_part(parts, part, stop, &budget)?;
-        let of_file = count.div_ceil(wanted as u64);
-        decoded += front_windows(&mut reader, part, of_file, &mut buffer, &mut look)?;
-        let read = reader.taken_bytes();
-        taken += read.map_or(state.size, |read| read.min(state.size));
+        let opening = PieceOpening {
+            terminator: b'\n',
+            stop,
+            budget: MemoryBudget::new(memory_bytes, 0),
+        };
+        let pieces = pieces_of(format, part, DECODED_PIECES / wanted);
+        let windows = count.div_ceil((wanted * pieces.len()) as u64);
+        for piece in pieces {
+            let mut reader = ByteReader::of_piece(parts, piece, &opening)?;
+            decoded += front_windows(&mut reader, piece, windows, &mut buffer, &mut look)?;
+            let read = reader.taken_bytes();
+            taken += read.map_or(state.size, |read| read.min(state.size));
+        }
     }
     let size = parts.bytes();
     Ok(match taken {
@@ -145,10 +155,28 @@ pub(super) fn for_each_decoded_window(
     })
 }
 
-/// Goes through the first `count` windows of the file with the number `part`; returns their bytes.
+/// Lists up to `most` pieces of a file, evenly spread: of one that can only be decoded from its start, that.
+fn pieces_of(format: &FileFormat, part: usize, most: usize) -> Vec<Piece> {
+    let Some(table) = format.table() else {
+        return vec![Piece::whole(part)];
+    };
+    let starts: Vec<u64> = table.piece_starts().collect();
+    let pieces = starts.len().min(most);
+    let piece = |number| {
+        let start = starts[number * starts.len() / pieces];
+        Piece {
+            part,
+            start,
+            end: table.piece_end(start),
+        }
+    };
+    (0..pieces).map(piece).collect()
+}
+
+/// Goes through the first `count` windows of a piece; returns their bytes.
 fn front_windows(
     reader: &mut ByteReader<'_>,
-    part: usize,
+    Piece { part, start, .. }: Piece,
     count: u64,
     buffer: &mut [u8],
     mut look: impl FnMut(Window<'_>) -> Result<()>,
@@ -161,7 +189,8 @@ fn front_windows(
         if !bytes.is_empty() {
             look(Window {
                 part,
-                offset,
+                // Where a later piece begins is not known. It is not the beginning of the file.
+                offset: start + offset,
                 bytes,
                 then: match filled.is_ended {
                     true => Then::End,
