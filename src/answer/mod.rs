@@ -18,7 +18,7 @@
 //!  in the order of files that can be read once more:
 //!  work-N ─ push ─▶ Outbox ─▶ KeptLines: where it is     a last pass asks it about each line ─▶ Collector ─▶ Sink
 //!  numbers of rows in order:
-//!  work-N ─ push ─▶ Outbox ─▶ RowBits ─ numbers, when the strategy is done ─▶ Outbox ─▶ Collector ─▶ Sink
+//!  work-N ─ push ─▶ Outbox ─▶ RowBits ─ numbers, when the strategy is done ─▶ Collector ─▶ Sink
 //! ```
 //!
 //! A sink may ask for an answer divided by the files that its lines come from: the collector, which gets the lines in
@@ -166,8 +166,11 @@ impl<'s> Collector<'s> {
         Self {
             terminator: self.terminator,
             shared: Arc::clone(&self.shared),
+            // A row is known by its place: its line is its key, and is not looked at.
+            row_number_end: self
+                .row_number_end
+                .filter(|_| !matches!(holding, Holding::Rows(_))),
             holding,
-            row_number_end: self.row_number_end,
             is_divided: self.is_divided,
             line_numbers,
             found: AtomicU64::new(0),
@@ -358,9 +361,38 @@ impl<'s> Collector<'s> {
         budget: &MemoryBudget,
         advance: impl Fn(u64, u64),
     ) -> Result<()> {
-        let holding = std::mem::replace(&mut self.holding, Holding::Nothing);
-        let found = self.found();
-        let mut out = Outbox::new(&self);
+        match std::mem::replace(&mut self.holding, Holding::Nothing) {
+            Holding::Sorter(sorter) => self.merge(sorter, budget, advance),
+            Holding::Rows(rows) => self.pass_rows(&rows, advance),
+            Holding::Nothing | Holding::Kept(_) => Ok(()),
+        }?;
+        self.turn_to(u64::MAX).map(drop)
+    }
+
+    /// Passes on the numbers of rows.
+    fn pass_rows(&self, rows: &RowBits, advance: impl Fn(u64, u64)) -> Result<()> {
+        rows.for_each(self.found(), |start, rows| {
+            self.turn_to(start)?;
+            let (count, bytes) = (rows.count(), rows.line_bytes());
+            if count > 0 {
+                let mut shared = self.shared.lock();
+                shared.pass_on(count as usize, bytes as usize, |sink| {
+                    sink.rows(&mut rows.numbers())
+                })?;
+            }
+            advance(bytes, count);
+            Ok(())
+        })
+    }
+
+    /// Passes on what was sorted.
+    fn merge(
+        &self,
+        sorter: Sorter<'_>,
+        budget: &MemoryBudget,
+        advance: impl Fn(u64, u64),
+    ) -> Result<()> {
+        let mut out = Outbox::new(self);
         let mut next_file = self.turn_to(0)?;
         let (mut bytes, mut lines) = (0, 0);
         let each = |entry: &Entry<'_>| {
@@ -376,14 +408,9 @@ impl<'s> Collector<'s> {
             }
             Ok(())
         };
-        match holding {
-            Holding::Sorter(sorter) => sorter.merge(budget, &|bytes| advance(bytes, 0), each),
-            Holding::Rows(rows) => rows.for_each(found, each),
-            Holding::Nothing | Holding::Kept(_) => Ok(()),
-        }?;
+        sorter.merge(budget, &|bytes| advance(bytes, 0), each)?;
         advance(bytes, lines);
-        out.flush()?;
-        self.turn_to(u64::MAX).map(drop)
+        out.flush()
     }
 }
 

@@ -121,7 +121,7 @@ impl<'c, 's> Outbox<'c, 's> {
             }
             Holding::Rows(rows) => {
                 debug_assert!(entry.times == 1 && entry.duplicates == 0 && entry.label.is_empty());
-                rows.insert(entry.place, entry.line);
+                rows.insert(entry.place);
                 return Ok(());
             }
             Holding::Nothing => {

@@ -185,19 +185,13 @@ impl<'a> Engine<'a> {
                 run.kept = Some(Arc::clone(&lines));
                 Holding::Kept(lines)
             }
+            _ if plan.has_row_bits() => {
+                Holding::Rows(RowBits::new(inputs, plan.layout.order_bytes)?)
+            }
             order => {
-                let bits = plan
-                    .sized
-                    .is_of_row_numbers()
-                    .then(|| RowBits::new(inputs, plan.layout.order_bytes));
-                match bits.flatten() {
-                    Some(rows) => Holding::Rows(rows),
-                    None => {
-                        let (layout, rules) = (&run.layout, run.sort_rules(order, rule.top()));
-                        let (threads, bytes) = (layout.scan.workers, layout.order_bytes);
-                        Holding::Sorter(Sorter::new(rules, threads, bytes))
-                    }
-                }
+                let (layout, rules) = (&run.layout, run.sort_rules(order, rule.top()));
+                let (threads, bytes) = (layout.scan.workers, layout.order_bytes);
+                Holding::Sorter(Sorter::new(rules, threads, bytes))
             }
         };
         if rule.tells_places() {

@@ -147,7 +147,7 @@ impl AtomicWords {
     /// # Errors
     /// As [`Buffer::new`].
     pub(crate) fn new(budget: &MemoryBudget, consumer: &'static str, words: u64) -> Result<Self> {
-        Buffer::with_huge_pages(budget, consumer, words * 8).map(Self)
+        Buffer::with_huge_pages(budget, consumer, words.saturating_mul(8)).map(Self)
     }
 }
 

@@ -97,6 +97,23 @@ pub trait Sink: Send {
         Ok(())
     }
 
+    /// Takes rows of a Parquet file by their numbers, ascending, where these are the lines of the result
+    /// ([`Keys::row_numbers`](crate::Keys)). A sink that wants no text saves making it; others get [`Sink::block`]. Not
+    /// all rows come in this way: where memory has no room for it, some are given as lines.
+    ///
+    /// # Errors
+    /// As [`Sink::line`].
+    fn rows(&mut self, numbers: &mut dyn Iterator<Item = u64>) -> io::Result<()> {
+        let (mut block, mut ends) = (Vec::new(), Vec::new());
+        let (mut digits, terminator) = (itoa::Buffer::new(), self.terminator());
+        for number in numbers {
+            block.extend_from_slice(digits.format(number).as_bytes());
+            ends.push(block.len());
+            block.push(terminator);
+        }
+        self.block(&block, &ends)
+    }
+
     /// Takes one line that the result drops, for a selection [`with_duplicates`](crate::Selection::with_duplicates):
     /// once for each time that it occurs after the first.
     ///

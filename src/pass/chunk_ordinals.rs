@@ -7,7 +7,6 @@
 use crate::answer::{KeptLines, LineNumbers, PieceLines};
 use crate::batch::Ordinals;
 use crate::error::{Error, Result};
-use crate::input::parts::Parts;
 use crate::pass::scan_state::{ScanState, Worker};
 use crate::reading::chunk::Chunk;
 use crate::selection::{CELL_BYTES, MOST_ORDERED_BYTES};
@@ -25,6 +24,15 @@ impl ScanState<'_> {
         let bytes = chunk.bytes();
         if !chunk.has_positions() {
             return Err(self.without_positions(chunk));
+        }
+        let keying = self.input.keying();
+        if keying.is_some_and(|keying| keying.columns(chunk.part).has_row_numbers()) {
+            let parts = self.input.parts();
+            let start = parts.map_or(0, |parts| parts.positions(chunk.part, 0, None).start);
+            return Ok(Ordinals::ByRow {
+                ordinal: first + start,
+                mask: self.input.ordinal_mask(),
+            });
         }
         if let Some(numbers) = self.run.line_numbers.as_ref().filter(|_| W::KEEPS_ORDINALS) {
             return self.numbers_in(numbers, first, chunk, front);
@@ -70,11 +78,6 @@ impl ScanState<'_> {
         front: usize,
     ) -> Result<Ordinals> {
         let mask = self.input.ordinal_mask();
-        let is_table = |parts: &&Parts| parts.all()[chunk.part].format.table().is_some();
-        if let Some(parts) = self.input.parts().filter(is_table) {
-            let ordinal = first + parts.positions(chunk.part, 0, None).start;
-            return Ok(Ordinals::ByRow { ordinal, mask });
-        }
         let (bytes, terminator) = (chunk.bytes(), self.run.options.format.terminator);
         let count = |bytes: &[u8]| memchr::memchr_iter(terminator, bytes).count() as u64;
         let (position, before) = chunk.lines_before().unwrap_or((chunk.position(), 0));

@@ -153,6 +153,11 @@ impl Plan {
         !self.sized.read_again.is_empty()
     }
 
+    /// Returns true if the answer is rows by their numbers, and each row has a bit in place of a sort.
+    pub(crate) fn has_row_bits(&self) -> bool {
+        self.sized.has_row_bits
+    }
+
     /// Lists those of `inputs`, which are in the plan's order, that are read once more, in the order of the answer.
     pub(crate) fn inputs_again<'i, T>(&self, inputs: &'i [T]) -> Vec<&'i T> {
         let again = self.sized.read_again.iter();

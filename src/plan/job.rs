@@ -138,7 +138,7 @@ pub struct Job {
     /// True if the numbers of rows are the answer, in place of records.
     pub numbers_rows: bool,
     /// True if the answer may be put in the order of the input by reading files once more, as far as is known: none is
-    /// a Parquet file, and no attempt had less room than its lines needed.
+    /// a Parquet file, or the numbers of rows are the answer; and no attempt had less room than its lines needed.
     pub can_read_again: bool,
     /// The most bytes of an answer that is read where it is written: what the page cache is expected to hold of it. 0
     /// if it goes to no file that can be read and emptied, or if its records have their keys in different columns.

@@ -11,7 +11,6 @@
 use serde::Serialize;
 
 use crate::batch::ORDINAL_BYTES;
-use crate::memory::buffer::{PAGE, round_up};
 use crate::plan::job::{DataSize, Job};
 use crate::plan::layout::Layout;
 use crate::plan::sizes::SizedJob;
@@ -37,6 +36,8 @@ pub struct OrderPlan {
     pub ordinal_bytes: u64,
     /// Bytes of inputs that are read once more, where the answer is not sorted: `input` only.
     pub read_again_bytes: u64,
+    /// True if the answer is numbers of rows, which have a bit each and are not sorted: `input` only.
+    pub has_row_bits: bool,
 }
 
 /// Adds what the order of the answer costs to `costs`, those of a design in this layout. `None` if no
@@ -49,7 +50,7 @@ pub(super) fn order(sized: &SizedJob, layout: &Layout, costs: &mut Costs) -> Opt
     let answer_bytes = answer_bytes(sized.answer);
     let again = &sized.read_again;
     let read_again_bytes = again.iter().map(|&at| sized.read[at as usize].bytes).sum();
-    let spilled_bytes = if again.is_empty() && !is_of_bits(sized, layout) {
+    let spilled_bytes = if again.is_empty() && !sized.has_row_bits {
         spilled_bytes(answer_bytes, layout.order_bytes, &sized.job)
     } else {
         0
@@ -76,29 +77,18 @@ pub(super) fn order(sized: &SizedJob, layout: &Layout, costs: &mut Costs) -> Opt
         spilled_bytes,
         ordinal_bytes,
         read_again_bytes,
+        has_row_bits: sized.has_row_bits,
     })
-}
-
-/// Returns true if the answer is numbers of rows, and memory has room for a bit for each row.
-fn is_of_bits(sized: &SizedJob, layout: &Layout) -> bool {
-    let rows = lines_with_ordinals(sized, &sized.read);
-    let bits_bytes = round_up(rows / 8, PAGE) + PAGE;
-    sized.is_of_row_numbers() && bits_bytes <= layout.order_bytes
 }
 
 /// Ordinals in `spilled` bytes of lines, if these are of all inputs alike.
 fn ordinal_bytes(sized: &SizedJob, spilled: u64) -> u64 {
-    let with_ordinals = lines_with_ordinals(sized, &sized.kept);
+    let keeps = |index: usize| sized.rule().keeps_ordinals_of(index as u32 + 1);
+    let with_ordinals = (sized.order.iter().zip(&sized.kept))
+        .filter(|&(&index, _)| keeps(index))
+        .fold(0, |lines: u64, (_, size)| lines.saturating_add(size.lines));
     let share = with_ordinals as f64 / sized.sizes.total.bytes.max(1) as f64;
     (spilled as f64 * share * ORDINAL_BYTES as f64) as u64
-}
-
-/// Counts the lines that have ordinals, of inputs of these sizes in the order of the work.
-fn lines_with_ordinals(sized: &SizedJob, sizes: &[DataSize]) -> u64 {
-    let keeps = |index: usize| sized.rule().keeps_ordinals_of(index as u32 + 1);
-    (sized.order.iter().zip(sizes))
-        .filter(|&(&index, _)| keeps(index))
-        .fold(0, |lines: u64, (_, size)| lines.saturating_add(size.lines))
 }
 
 /// Returns the bytes of an answer, with what a sort needs of each line.

@@ -1,13 +1,16 @@
-//! The order of the input without a sort: the inputs are read once more.
+//! The order of the input without a sort: the inputs are read once more, or numbers of rows are the answer.
 //!
-//! *Owns:* where that can be, and the memory for it. *Invariants:* a line is written as it stands in a file. *Cost:*
-//! another [`SizedJob`].
+//! *Owns:* where that can be, and the memory for it. *Invariants:* a line is written as it stands in a file, or by the
+//! number of its row. *Cost:* another [`SizedJob`].
 //!
 //! *Formulas.* The inputs whose lines are written are read once more. A sort writes the answer and reads it, if it does
 //! not fit its part of the memory; and of records, which only the last reading has to see whole, all that is spilled is
 //! written and read with them, not with their keys alone. Each strategy takes the way that moves fewer bytes. Each line
 //! of plain files has a bit, and each cell of them 17 bytes at most; of other files, each line has 16 bytes. An answer
 //! that needs more than a third of the memory for that is sorted.
+//!
+//! Each row has a bit, too, where numbers of rows are the answer. Nothing is read once more for these, so this way is
+//! taken wherever memory has room for it.
 
 use crate::error::Result;
 use crate::memory::buffer::{PAGE, round_up};
@@ -15,19 +18,22 @@ use crate::plan::Strategy;
 use crate::plan::job::{DataSize, InputShape, Job};
 use crate::plan::sizes::SizedJob;
 use crate::plan::steps::At;
-use crate::selection::{CELL_BYTES, Order};
+use crate::selection::{CELL_BYTES, Order, Selection};
 
 /// The largest fraction of the memory for buffers that is taken to know the lines of the answer.
 const KEPT_SHARE: u64 = 3;
 /// Memory for the cells of small files, which nobody has counted, in bytes.
 const SMALL_FILES_BYTES: u64 = 64 << 10;
+/// The fraction of the memory for buffers that knows where the rows of files begin, of which nobody has told how many
+/// there are.
+const FILES_SHARE: u64 = 128;
 /// Memory for the ordinal of a line, in bytes, with room for more lines than a sample shows.
 const ORDINAL_SLOT_BYTES: u64 = 16;
 
 /// The ways to put the answer of a job in order.
 #[derive(Debug)]
 pub(super) struct Ways {
-    /// It is sorted, or is in order as it is written.
+    /// It is sorted, is in order as it is written, or is rows that have a bit each.
     pub(super) sorted: SizedJob,
     /// Inputs are read once more, where they can be.
     pub(super) again: Option<SizedJob>,
@@ -41,6 +47,18 @@ impl Ways {
     pub(super) fn of(job: Job) -> Result<Self> {
         let sorted = SizedJob::of(job)?;
         let is_asked = sorted.rule().order() == Order::Input && sorted.job.can_read_again;
+        if sorted.job.numbers_rows {
+            let with_bits = if is_asked {
+                with_row_bits(&sorted)?
+            } else {
+                None
+            };
+            let sorted = with_bits.unwrap_or(sorted);
+            return Ok(Self {
+                sorted,
+                again: None,
+            });
+        }
         let again = if is_asked { again(&sorted)? } else { None };
         Ok(Self { sorted, again })
     }
@@ -52,14 +70,7 @@ impl Ways {
 /// As [`SizedJob::of`].
 fn again(sorted: &SizedJob) -> Result<Option<SizedJob>> {
     // Only the last reading has to see records whole.
-    let of_keys = sorted.job.selection.of_keys();
-    let keys = match of_keys.filter(|_| can_be_of_keys(&sorted.job)) {
-        None => sorted.clone(),
-        Some(selection) => SizedJob::of(Job {
-            selection,
-            ..sorted.job.clone()
-        })?,
-    };
+    let keys = of_keys(sorted, sorted.job.selection.of_keys())?;
     let inputs = inputs_again(&keys);
     let memory_bytes = kept_bytes(&keys, &inputs);
     let usable = keys.job.memory_bytes.saturating_sub(keys.job.base_bytes);
@@ -70,6 +81,39 @@ fn again(sorted: &SizedJob) -> Result<Option<SizedJob>> {
         && memory_bytes <= usable / KEPT_SHARE;
     let answer = sorted.sizes.answer(sorted.rule());
     Ok(is_possible.then(|| keys.reading_again(inputs, memory_bytes, answer)))
+}
+
+/// Returns the job where each row has a bit, by which it is known in its place; `None` where more than its number is
+/// written, or memory has no room for that.
+///
+/// # Errors
+/// As [`SizedJob::of`].
+fn with_row_bits(sorted: &SizedJob) -> Result<Option<SizedJob>> {
+    if !sorted.rule().writes_lines_alone() || sorted.job.always_spill {
+        return Ok(None);
+    }
+    let keys = of_keys(sorted, sorted.job.selection.of_rows())?;
+    let inputs = inputs_again(&keys);
+    let rows = inputs.iter().map(|&at| keys.read[at as usize].lines);
+    let rows = rows.fold(0, u64::saturating_add);
+    let usable = keys.job.memory_bytes.saturating_sub(keys.job.base_bytes);
+    let files_bytes = SMALL_FILES_BYTES + usable / FILES_SHARE;
+    let memory_bytes = round_up(rows / 8 + files_bytes, PAGE);
+    Ok((memory_bytes <= usable / KEPT_SHARE).then(|| keys.with_row_bits(memory_bytes)))
+}
+
+/// Returns the job with the `selection` of the keys of its records, if there is one and they may be searched for.
+///
+/// # Errors
+/// As [`SizedJob::of`].
+fn of_keys(sorted: &SizedJob, selection: Option<Selection>) -> Result<SizedJob> {
+    match selection.filter(|_| can_be_of_keys(&sorted.job)) {
+        None => Ok(sorted.clone()),
+        Some(selection) => SizedJob::of(Job {
+            selection,
+            ..sorted.job.clone()
+        }),
+    }
 }
 
 /// Returns true if the keys alone of records may be searched for: exactly, and by a strategy that is chosen or can

@@ -9,7 +9,7 @@ use crate::plan::job::{DataSize, InputShape, Job, extents, read_extents};
 use crate::plan::layout::Layout;
 use crate::plan::steps::{At, List, Step};
 use crate::plan::{ASSUMED_COMMON, Strategy};
-use crate::selection::{Order, Rule, SideReading, Sides};
+use crate::selection::{Rule, SideReading, Sides};
 
 /// A set is given room for this multiple of the different lines that a sample shows: lines are not equally frequent,
 /// and a set that readings out too large costs another start.
@@ -42,6 +42,8 @@ pub(crate) struct SizedJob {
     /// The inputs whose lines are written in a last reading of them, in the order of their sides: none where no
     /// order is asked for, or the answer is sorted.
     pub(super) read_again: Vec<At>,
+    /// True if the answer is rows by their numbers, and each row has a bit in place of a sort.
+    pub(super) has_row_bits: bool,
 }
 
 impl SizedJob {
@@ -65,6 +67,7 @@ impl SizedJob {
             sizes,
             scan: Layout::for_scan(&job, plans_once(&job, sides.rule())),
             read_again: Vec::new(),
+            has_row_bits: false,
             answer: sizes.answer(sides.rule()),
             job,
             order,
@@ -92,6 +95,16 @@ impl SizedJob {
         }
     }
 
+    /// Returns the same where each row of the answer has a bit in these `memory_bytes`.
+    pub(super) fn with_row_bits(self, memory_bytes: u64) -> Self {
+        let plans_once = plans_once(&self.job, self.rule());
+        Self {
+            scan: Layout::for_scan_beside(&self.job, plans_once, memory_bytes),
+            has_row_bits: true,
+            ..self
+        }
+    }
+
     /// Returns the layout for scanning where nothing is set aside for the order of the answer.
     pub(super) fn layout_without_order(&self) -> Layout {
         Layout::for_scan_beside(&self.job, plans_once(&self.job, self.rule()), 0)
@@ -105,13 +118,6 @@ impl SizedJob {
     /// Returns what the caller wants of the lines.
     pub(crate) fn rule(&self) -> &Rule {
         self.sides.rule()
-    }
-
-    /// Returns true if the answer is numbers of rows and nothing else, in the order of the input. Each row has a bit
-    /// then, in place of a sort, if memory has room for that.
-    pub(crate) fn is_of_row_numbers(&self) -> bool {
-        let is_in_order = self.rule().order() == Order::Input && self.rule().writes_lines_alone();
-        self.job.numbers_rows && is_in_order && !self.job.always_spill
     }
 
     /// Lists the steps of a list, to the last that puts the answer in order.

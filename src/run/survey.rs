@@ -234,7 +234,8 @@ fn job_of(inputs: &[Input], samples: &[Option<Sample>], resident: u64, options: 
     let shapes = inputs.iter().zip(samples).map(shape).collect();
     Job {
         sides: sides_of(inputs),
-        can_read_again: inputs.iter().all(|input| input.null_rows().is_none()),
+        can_read_again: options.numbers_rows()
+            || inputs.iter().all(|input| input.null_rows().is_none()),
         ..job_of_shapes(shapes, longest.unwrap_or(0), resident, options)
     }
 }

@@ -446,6 +446,16 @@ impl Selection {
         })
     }
 
+    /// Works as [`Selection::of_keys`], where records are known by the numbers of their rows: several with the same key
+    /// have numbers of their own.
+    pub(crate) fn of_rows(self) -> Option<Self> {
+        let is_of_first = self.records && self.occurrences == Occurrences::OfFirst;
+        self.of_keys().or(is_of_first.then_some(Self {
+            records: false,
+            ..self
+        }))
+    }
+
     /// Returns true if it is told where a line stands that is dropped, and where the one that is kept.
     pub(crate) fn tells_places(&self) -> bool {
         self.occurrences == Occurrences::OnceAndPlaces

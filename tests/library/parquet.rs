@@ -13,10 +13,10 @@ use differential::choices::Choices;
 use differential::targets::parquet::read;
 use outset::{
     Advance, Dialect, Error, ErrorKind, Field, Files, Interrupt, Keys, Options, Order, RowCopy,
-    Selection, Source, Syntax,
+    Selection, Source, Strategy, Syntax,
 };
 
-use crate::util::{Sandbox, alone, from_here, resident_bytes, root, run_to_select};
+use crate::util::{Sandbox, alone, beside_others, from_here, resident_bytes, root, run_to_select};
 
 fn files() -> Vec<PathBuf> {
     let corpus = root().join("tests/fuzz/corpus/parquet");
@@ -127,12 +127,17 @@ impl outset::Sink for RowsOfFiles {
 
 /// Writes a file of row groups of up to 100 rows, which have these keys.
 fn write_keys(path: &Path, keys: &[u64]) {
+    write_keys_in_groups(path, keys, 100);
+}
+
+/// Writes a file of row groups of so many rows, which have these keys.
+fn write_keys_in_groups(path: &Path, keys: &[u64], rows: usize) {
     use parquet::data_type::Int64Type;
     let schema = parquet::schema::parser::parse_message_type("message m { required int64 url; }");
     let (schema, file) = (schema.unwrap().into(), fs::File::create(path).unwrap());
     let mut writer =
         parquet::file::writer::SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
-    for keys in keys.chunks(100) {
+    for keys in keys.chunks(rows) {
         let values: Vec<i64> = keys.iter().map(|&key| key as i64).collect();
         let mut group = writer.next_row_group().unwrap();
         let mut column = group.next_column().unwrap().unwrap();
@@ -206,6 +211,45 @@ fn b23_rows_of_many_files_come_in_order_by_a_bit_for_each_or_sorted() {
             assert!(has_spilled || !always_spill, "{stats:?}");
         }
     }
+}
+
+#[test]
+fn b23_rows_of_more_files_than_memory_knows_the_starts_of_are_sorted() {
+    let _alone = alone();
+    let sandbox = Sandbox::new();
+    let paths = (0..6000).map(|number| {
+        let path = sandbox.path(&format!("p{number}"));
+        write_keys(&path, &[number % 4000]);
+        path
+    });
+    let side = Source::from(Files::new("side", paths.collect::<Vec<_>>()));
+    let options = Options {
+        memory_bytes: Some(8 << 20),
+        ..options(&sandbox, true)
+    };
+    let mut found = RowsOfFiles::default();
+    let selection = Selection::union().of_records().ordered(Order::Input);
+    outset::select(&[side], selection, &from_here(&options), &mut found).unwrap();
+    let expected = (0..6000).map(|number| if number < 4000 { vec![0] } else { Vec::new() });
+    assert_eq!(found.0, expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn b23_a_sample_sees_row_groups_in_all_parts_of_a_file() {
+    let _shared = beside_others();
+    let sandbox = Sandbox::new();
+    let path = sandbox.path("p");
+    // Its front repeats a few keys, and all else is different.
+    let keys = (0..1_000_000).map(|row| if row < 100_000 { row % 10 } else { row });
+    write_keys_in_groups(&path, &keys.collect::<Vec<_>>(), 1 << 16);
+    let options = Options {
+        memory_bytes: Some(1 << 30),
+        strategy: Some(Strategy::Sieve),
+        ..options(&sandbox, false)
+    };
+    let plan = outset::plan_for(&[path.into()], Selection::union(), &from_here(&options)).unwrap();
+    let keys = plan.costs.filter.unwrap().keys;
+    assert!((700_000..=1_000_000).contains(&keys), "{keys}");
 }
 
 #[test]

@@ -228,6 +228,9 @@ fn describe_steps(plan: &Plan) -> Vec<String> {
 fn describe_order(ordering: &OrderPlan) -> String {
     let (order, memory) = (ordering.order, numbers::bytes(ordering.memory_bytes));
     let answer = match ordering.read_again_bytes {
+        0 if ordering.has_row_bits => {
+            format!("  order {order}: each row has a bit, in {memory} of memory")
+        }
         0 => format!(
             "  order {order}: a result of {}, sorted in {memory} of memory",
             numbers::bytes(ordering.answer_bytes)

@@ -181,6 +181,10 @@ impl<L: Sink> Sink for Divided<'_, L> {
         self.lines.block(block, ends)
     }
 
+    fn rows(&mut self, numbers: &mut dyn Iterator<Item = u64>) -> io::Result<()> {
+        self.lines.rows(numbers)
+    }
+
     fn header(&mut self, header: &[u8]) -> io::Result<()> {
         self.lines.header(header)
     }

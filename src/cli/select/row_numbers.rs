@@ -83,6 +83,28 @@ impl<'a> Numbers<'a> {
         }
     }
 
+    /// Takes the number of a row, in groups of seven bits.
+    #[inline]
+    fn push(&mut self, number: u64) -> io::Result<()> {
+        let more = number.checked_sub(self.last);
+        let mut more = more.ok_or_else(|| io::Error::other("a row came out of order"))?;
+        self.last = number;
+        let mut bytes = arrayvec::ArrayVec::<u8, 10>::new();
+        while more >= 0x80 {
+            bytes.push(more as u8 | 0x80);
+            more >>= 7;
+        }
+        bytes.push(more as u8);
+        self.bytes += bytes.len() as u64;
+        if self.bytes > self.most {
+            return Err(io::Error::other("more than --max-temp allows"));
+        }
+        if let Some(rows) = self.files.last_mut() {
+            *rows += 1;
+        }
+        self.file.write_all(&bytes)
+    }
+
     /// Gives the numbers back.
     ///
     /// # Errors
@@ -140,24 +162,16 @@ impl Sink for Numbers<'_> {
     fn line(&mut self, line: &[u8]) -> io::Result<()> {
         let number = std::str::from_utf8(line)
             .ok()
-            .and_then(|line| line.parse::<u64>().ok());
-        let more = number.and_then(|number| number.checked_sub(self.last));
-        let mut more = more.ok_or_else(|| io::Error::other("a row came out of order"))?;
-        self.last += more;
-        let mut bytes = arrayvec::ArrayVec::<u8, 10>::new();
-        while more >= 0x80 {
-            bytes.push(more as u8 | 0x80);
-            more >>= 7;
+            .and_then(|line| line.parse().ok());
+        let number = number.ok_or_else(|| io::Error::other("a row has no number"))?;
+        self.push(number)
+    }
+
+    fn rows(&mut self, numbers: &mut dyn Iterator<Item = u64>) -> io::Result<()> {
+        for number in numbers {
+            self.push(number)?;
         }
-        bytes.push(more as u8);
-        self.bytes += bytes.len() as u64;
-        if self.bytes > self.most {
-            return Err(io::Error::other("more than --max-temp allows"));
-        }
-        if let Some(rows) = self.files.last_mut() {
-            *rows += 1;
-        }
-        self.file.write_all(&bytes)
+        Ok(())
     }
 
     // A file that is named twice is told once. At its other names it has no rows.

@@ -136,7 +136,7 @@ impl Telling<'_> {
             Step::Join { is_distinct: true } => {
                 format!("remove repeats from the buckets, and {write} the answer")
             }
-            Step::Order => "sort the lines that were noted, and write them".into(),
+            Step::Order => "put the lines that were noted in order, and write them".into(),
             Step::Rewrite { at } => {
                 format!(
                     "read {} once more, and write those of its lines that were noted",

@@ -273,6 +273,80 @@ fn a_union_is_read_where_it_is_written_where_the_first_line_of_each_key_is_all_t
 }
 
 #[test]
+fn a_set_that_is_much_larger_than_caches_is_no_better_than_blocks_in_memory() {
+    let strategy = |count: u64| {
+        let shape = InputShape {
+            distinct_lines: Some(Distinct::exactly(count / 4 * 3)),
+            // To decode it twice would take long.
+            decoding: Some(Decoding {
+                memory_bytes: 1 << 20,
+                cost: 4,
+                pieces: 1,
+            }),
+            ..lines(count)
+        };
+        let job = Job {
+            selection: Selection::union().ordered(Order::Input),
+            can_read_again: false,
+            ..job(&[shape], 64 << 30)
+        };
+        plan(&job).unwrap().strategy()
+    };
+    assert_eq!(strategy(200_000), Strategy::Memory);
+    assert_eq!(strategy(20_000_000), Strategy::Partition);
+}
+
+#[test]
+fn b23_rows_by_their_numbers_have_a_bit_each_and_only_their_keys_are_spilled() {
+    let rows = |selection: Selection| Job {
+        selection: selection.of_records().ordered(Order::Input),
+        numbers_rows: true,
+        ..job(&[lines(10_000_000), lines(10_000_000)], 1 << 30)
+    };
+    // Whether they have bits, and whether their records are kept.
+    let way = |job: &Job| {
+        let plan = plan(job).unwrap();
+        assert!(plan.holds_answer() && !plan.reads_again());
+        let rule = plan.sized.rule();
+        (plan.has_row_bits(), rule.keeps_records_of(1))
+    };
+    let (union, difference) = (rows(Selection::union()), rows(Selection::difference()));
+    let repeated = rows(Selection::difference().with_repeats());
+    for job in [&union, &difference, &repeated] {
+        assert_eq!(way(job), (true, false), "{:?}", job.selection);
+    }
+    // By another field of the record.
+    assert_eq!(
+        way(&rows(Selection::union().keeping_ranked())),
+        (true, true)
+    );
+    let without = [
+        Job {
+            inputs: vec![lines(3_000_000_000)],
+            sides: vec![0],
+            ..union.clone()
+        },
+        Job {
+            always_spill: true,
+            ..union.clone()
+        },
+        Job {
+            can_read_again: false,
+            ..union.clone()
+        },
+        rows(Selection::union().with_duplicates()),
+        Job {
+            selection: union.selection.ordered(Order::Any),
+            ..union
+        },
+    ];
+    for job in &without[..4] {
+        assert_eq!(way(job), (false, true), "{:?}", job.selection);
+    }
+    assert!(!plan(&without[4]).unwrap().has_row_bits());
+}
+
+#[test]
 fn more_memory_does_not_tempt_a_union_into_a_set_of_lines_that_come_once() {
     let strategy = |distinct_lines: u64, key_bytes: Option<u64>, memory_bytes: u64| {
         let shape = InputShape {

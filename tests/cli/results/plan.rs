@@ -370,7 +370,7 @@ fn l8_a_plan_tells_its_steps_with_the_files_as_they_were_given() {
             "--operation union a b --order sorted --strategy partition",
             &[
                 "3. join the buckets, and note the answer",
-                "4. sort the lines that were noted, and write them",
+                "4. put the lines that were noted in order, and write them",
             ],
         ),
     ] {
