@@ -11,13 +11,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::answer::rules::KEPT_LINES;
 use crate::error::{Error, Result};
 use crate::input::Input;
+use crate::input::parts::{Part, Parts};
 use crate::memory::budget::{MemoryBudget, Reservation};
-use crate::memory::buffer::AtomicWords;
+use crate::memory::buffer::{AtomicWords, PAGE, round_up};
 
 /// Bits of a word.
 const WORD: u64 = 64;
 /// Words whose rows are passed on together.
-const WORDS_AT_ONCE: usize = 256;
+const WORDS_AT_ONCE: usize = 32;
 
 /// A bit for each row, shared by threads.
 #[derive(Debug)]
@@ -79,6 +80,16 @@ impl KeptRows<'_> {
     }
 }
 
+/// Counts the rows of a file: of one that is no Parquet file, none.
+fn rows_of(part: &Part) -> u64 {
+    part.format.table().map_or(0, |table| table.rows())
+}
+
+/// Returns the memory for so many files, in bytes.
+fn files_bytes(files: usize) -> u64 {
+    (files * size_of::<FileRows>()) as u64
+}
+
 /// Counts the digits of a number.
 fn digits(number: u64) -> u64 {
     u64::from(number.checked_ilog10().unwrap_or(0)) + 1
@@ -99,13 +110,13 @@ impl RowBits {
         let parts = with_ordinals
             .iter()
             .filter_map(|(start, input)| Some((start, input.parts()?)));
-        let count: usize = parts.clone().map(|(_, parts)| parts.all().len()).sum();
+        let count = parts.clone().map(|(_, parts)| parts.all().len()).sum();
         let budget = MemoryBudget::new(bytes, 0);
-        let memory = budget.reserve(KEPT_LINES, (count * size_of::<FileRows>()) as u64)?;
+        let memory = budget.reserve(KEPT_LINES, files_bytes(count))?;
         let (mut files, mut words) = (Vec::with_capacity(count), 0);
         for (start, parts) in parts {
             for (part, offset) in parts.all().iter().zip(parts.starts()) {
-                let rows = part.format.table().map_or(0, |table| table.rows());
+                let rows = rows_of(part);
                 files.push(FileRows {
                     start: start + offset,
                     first_word: words,
@@ -120,6 +131,15 @@ impl RowBits {
             _memory: memory,
             name: name.map_or_else(PathBuf::new, Path::to_owned),
         })
+    }
+
+    /// Computes the memory for a bit of each row of the files of `inputs`, in bytes.
+    pub(crate) fn bytes_of(inputs: &[Input]) -> u64 {
+        let parts = || inputs.iter().filter_map(Input::parts).flat_map(Parts::all);
+        let words = parts().map(|part| rows_of(part).div_ceil(WORD));
+        let words = words.fold(0, u64::saturating_add);
+        let bits = round_up(words.saturating_mul(8).max(1), PAGE);
+        bits.saturating_add(files_bytes(parts().count()))
     }
 
     /// Keeps the row whose ordinal is `place`. What is no row of its file is missed at the end.

@@ -98,8 +98,9 @@ pub trait Sink: Send {
     }
 
     /// Takes rows of a Parquet file by their numbers, ascending, where these are the lines of the result
-    /// ([`Keys::row_numbers`](crate::Keys)). A sink that wants no text saves making it; others get [`Sink::block`]. Not
-    /// all rows come in this way: where memory has no room for it, some are given as lines.
+    /// ([`Keys::row_numbers`](crate::Keys)). A sink that wants no text saves making it; others get [`Sink::block`].
+    /// Called only where each row has a bit ([`OrderPlan::has_row_bits`](crate::plan::OrderPlan)); else rows come as
+    /// lines.
     ///
     /// # Errors
     /// As [`Sink::line`].

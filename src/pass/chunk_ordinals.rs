@@ -6,7 +6,9 @@
 
 use crate::answer::{KeptLines, LineNumbers, PieceLines};
 use crate::batch::Ordinals;
+use crate::decode::parquet::Table;
 use crate::error::{Error, Result};
+use crate::input::parts::Parts;
 use crate::pass::scan_state::{ScanState, Worker};
 use crate::reading::chunk::Chunk;
 use crate::selection::{CELL_BYTES, MOST_ORDERED_BYTES};
@@ -25,12 +27,14 @@ impl ScanState<'_> {
         if !chunk.has_positions() {
             return Err(self.without_positions(chunk));
         }
-        let keying = self.input.keying();
-        if keying.is_some_and(|keying| keying.columns(chunk.part).has_row_numbers()) {
-            let parts = self.input.parts();
-            let start = parts.map_or(0, |parts| parts.positions(chunk.part, 0, None).start);
+        if let Some((parts, table)) = self.numbered_table(chunk) {
+            let positions = parts.positions(chunk.part, 0, None);
+            // Rows that are left out have numbers, too, and no bytes in any chunk.
+            if table.rows() > positions.end - positions.start {
+                return Err(self.without_positions(chunk));
+            }
             return Ok(Ordinals::ByRow {
-                ordinal: first + start,
+                ordinal: first + positions.start,
                 mask: self.input.ordinal_mask(),
             });
         }
@@ -63,6 +67,13 @@ impl ScanState<'_> {
             next: 0,
             mask: self.input.ordinal_mask(),
         })
+    }
+
+    /// Returns the Parquet file of a chunk whose records begin with the numbers of rows, among the files of its input.
+    fn numbered_table(&self, chunk: &Chunk) -> Option<(&Parts, &Table)> {
+        let columns = self.input.keying()?.columns(chunk.part);
+        let parts = self.input.parts().filter(|_| columns.has_row_numbers())?;
+        Some((parts, parts.all()[chunk.part].format.table()?))
     }
 
     /// Returns the source of the ordinals by which the lines of a chunk are numbered, and counts them. The ordinals of

@@ -24,7 +24,7 @@ use crate::size::display_rate;
 /// above the accepted rate, [`Error::Usage`] when a filter is to be saved and this strategy builds none, and for a
 /// largest rate where sizes are guesses.
 pub(super) fn asked_for(ways: &Ways, strategy: Strategy) -> Result<Plan> {
-    let (job, design) = (&ways.sorted.job, design_of(ways, strategy)?);
+    let (job, design) = (&ways.once.job, design_of(ways, strategy)?);
     if strategy == Strategy::Bloom && job.max_fpr.is_some() && job.guesses_sizes() {
         return Err(Error::usage(
             "`max_fpr`: the sizes of compressed files are only estimated, so a filter's rate cannot be guaranteed",
@@ -59,7 +59,7 @@ pub(super) fn asked_for(ways: &Ways, strategy: Strategy) -> Result<Plan> {
 /// nothing else is sure to find room on disk; else the exact strategy that moves the fewest bytes, as
 /// [`Design::moved_bytes`] counts them.
 pub(super) fn chosen(ways: &Ways) -> Result<Plan> {
-    let job = &ways.sorted.job;
+    let job = &ways.once.job;
     // In the order of the rules: a set first, if one fits.
     let (mut possible, mut rejected) = (Vec::<Design<'_>>::new(), Vec::new());
     for strategy in Strategy::ALL {

@@ -18,10 +18,7 @@ use crate::selection::{Approximate, Order};
 /// Designs a job with one strategy, in the way that moves fewer bytes; or says why it does not fit the limit.
 pub(super) fn design_of(ways: &Ways, strategy: Strategy) -> Result<Design<'_>, Error> {
     let again = ways.again.as_ref().map(|again| design_in(again, strategy));
-    cheaper(
-        design_in(&ways.sorted, strategy),
-        again.and_then(Result::ok),
-    )
+    cheaper(design_in(&ways.once, strategy), again.and_then(Result::ok))
 }
 
 /// Designs a job with one strategy and one way to put its answer in order.

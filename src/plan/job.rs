@@ -135,8 +135,9 @@ pub struct Job {
     pub lines_go_on: bool,
     /// The most bytes of temporary disk at one time; `None` for any number.
     pub max_temp_bytes: Option<u64>,
-    /// True if the numbers of rows are the answer, in place of records.
-    pub numbers_rows: bool,
+    /// The memory for a bit of each row and for where files begin, in bytes, if the numbers of rows are the answer in
+    /// place of records.
+    pub row_bits_bytes: Option<u64>,
     /// True if the answer may be put in the order of the input by reading files once more, as far as is known: none is
     /// a Parquet file, or the numbers of rows are the answer; and no attempt had less room than its lines needed.
     pub can_read_again: bool,

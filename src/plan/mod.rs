@@ -119,7 +119,7 @@ pub use strategy::Strategy;
 ///     compressions: Vec::new(),
 ///     lines_go_on: false,
 ///     max_temp_bytes: None,
-///     numbers_rows: false,
+///     row_bits_bytes: None,
 ///     can_read_again: true,
 ///     rereadable_bytes: 0,
 ///     set_estimate: Default::default(),

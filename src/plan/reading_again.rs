@@ -24,9 +24,6 @@ use crate::selection::{CELL_BYTES, Order, Selection};
 const KEPT_SHARE: u64 = 3;
 /// Memory for the cells of small files, which nobody has counted, in bytes.
 const SMALL_FILES_BYTES: u64 = 64 << 10;
-/// The fraction of the memory for buffers that knows where the rows of files begin, of which nobody has told how many
-/// there are.
-const FILES_SHARE: u64 = 128;
 /// Memory for the ordinal of a line, in bytes, with room for more lines than a sample shows.
 const ORDINAL_SLOT_BYTES: u64 = 16;
 
@@ -34,7 +31,7 @@ const ORDINAL_SLOT_BYTES: u64 = 16;
 #[derive(Debug)]
 pub(super) struct Ways {
     /// It is sorted, is in order as it is written, or is rows that have a bit each.
-    pub(super) sorted: SizedJob,
+    pub(super) once: SizedJob,
     /// Inputs are read once more, where they can be.
     pub(super) again: Option<SizedJob>,
 }
@@ -45,22 +42,17 @@ impl Ways {
     /// # Errors
     /// As [`SizedJob::of`].
     pub(super) fn of(job: Job) -> Result<Self> {
-        let sorted = SizedJob::of(job)?;
-        let is_asked = sorted.rule().order() == Order::Input && sorted.job.can_read_again;
-        if sorted.job.numbers_rows {
-            let with_bits = if is_asked {
-                with_row_bits(&sorted)?
-            } else {
-                None
-            };
-            let sorted = with_bits.unwrap_or(sorted);
-            return Ok(Self {
-                sorted,
-                again: None,
-            });
-        }
-        let again = if is_asked { again(&sorted)? } else { None };
-        Ok(Self { sorted, again })
+        let once = SizedJob::of(job)?;
+        let is_asked = once.rule().order() == Order::Input && once.job.can_read_again;
+        let (with_bits, again) = match once.job.row_bits_bytes {
+            _ if !is_asked => (None, None),
+            Some(bytes) => (with_row_bits(&once, bytes)?, None),
+            None => (None, again(&once)?),
+        };
+        Ok(Self {
+            once: with_bits.unwrap_or(once),
+            again,
+        })
     }
 }
 
@@ -68,10 +60,10 @@ impl Ways {
 ///
 /// # Errors
 /// As [`SizedJob::of`].
-fn again(sorted: &SizedJob) -> Result<Option<SizedJob>> {
+fn again(once: &SizedJob) -> Result<Option<SizedJob>> {
     // Only the last reading has to see records whole.
-    let keys = of_keys(sorted, sorted.job.selection.of_keys())?;
-    let inputs = inputs_again(&keys);
+    let keys = of_keys(once, once.job.selection.of_keys())?;
+    let inputs = written_inputs(&keys);
     let memory_bytes = kept_bytes(&keys, &inputs);
     let usable = keys.job.memory_bytes.saturating_sub(keys.job.base_bytes);
     // Where there are more lines than samples show, all inputs are read anew.
@@ -79,39 +71,35 @@ fn again(sorted: &SizedJob) -> Result<Option<SizedJob>> {
     let is_possible = keys.rule().writes_lines_alone()
         && keys.job.inputs.iter().all(is_file)
         && memory_bytes <= usable / KEPT_SHARE;
-    let answer = sorted.sizes.answer(sorted.rule());
+    let answer = once.sizes.answer(once.rule());
     Ok(is_possible.then(|| keys.reading_again(inputs, memory_bytes, answer)))
 }
 
-/// Returns the job where each row has a bit, by which it is known in its place; `None` where more than its number is
-/// written, or memory has no room for that.
+/// Returns the job where each row has a bit, by which it is known in its place, in so many `bytes`; `None` where more
+/// than its number is written, or memory has no room for that.
 ///
 /// # Errors
 /// As [`SizedJob::of`].
-fn with_row_bits(sorted: &SizedJob) -> Result<Option<SizedJob>> {
-    if !sorted.rule().writes_lines_alone() || sorted.job.always_spill {
+fn with_row_bits(once: &SizedJob, bytes: u64) -> Result<Option<SizedJob>> {
+    let usable = once.job.memory_bytes.saturating_sub(once.job.base_bytes);
+    let is_possible = once.rule().writes_lines_alone() && !once.job.always_spill;
+    if !is_possible || bytes > usable / KEPT_SHARE {
         return Ok(None);
     }
-    let keys = of_keys(sorted, sorted.job.selection.of_rows())?;
-    let inputs = inputs_again(&keys);
-    let rows = inputs.iter().map(|&at| keys.read[at as usize].lines);
-    let rows = rows.fold(0, u64::saturating_add);
-    let usable = keys.job.memory_bytes.saturating_sub(keys.job.base_bytes);
-    let files_bytes = SMALL_FILES_BYTES + usable / FILES_SHARE;
-    let memory_bytes = round_up(rows / 8 + files_bytes, PAGE);
-    Ok((memory_bytes <= usable / KEPT_SHARE).then(|| keys.with_row_bits(memory_bytes)))
+    let keys = of_keys(once, once.job.selection.of_rows())?;
+    Ok(Some(keys.with_row_bits(bytes)))
 }
 
 /// Returns the job with the `selection` of the keys of its records, if there is one and they may be searched for.
 ///
 /// # Errors
 /// As [`SizedJob::of`].
-fn of_keys(sorted: &SizedJob, selection: Option<Selection>) -> Result<SizedJob> {
-    match selection.filter(|_| can_be_of_keys(&sorted.job)) {
-        None => Ok(sorted.clone()),
+fn of_keys(once: &SizedJob, selection: Option<Selection>) -> Result<SizedJob> {
+    match selection.filter(|_| can_be_of_keys(&once.job)) {
+        None => Ok(once.clone()),
         Some(selection) => SizedJob::of(Job {
             selection,
-            ..sorted.job.clone()
+            ..once.job.clone()
         }),
     }
 }
@@ -137,7 +125,7 @@ fn kept_bytes(sized: &SizedJob, inputs: &[At]) -> u64 {
 }
 
 /// Lists the inputs whose lines are written, in the order of their sides.
-fn inputs_again(sized: &SizedJob) -> Vec<At> {
+fn written_inputs(sized: &SizedJob) -> Vec<At> {
     let mut positions: Vec<Option<At>> = vec![None; sized.order.len()];
     for (at, &index) in (0..).zip(&sized.order) {
         positions[index] = Some(at);

@@ -10,6 +10,7 @@
 //! memory_bytes = the limit, or less where address space (ulimit -v) is short
 //! ```
 
+use crate::answer::RowBits;
 use crate::error::Result;
 use crate::input::Input;
 use crate::input::sample::{Sample, sample};
@@ -110,7 +111,7 @@ pub(super) fn job_of_shapes(
         compressions: options.compressions.clone(),
         lines_go_on: options.line_format().quoted.is_some(),
         max_temp_bytes: options.max_temp_bytes,
-        numbers_rows: options.numbers_rows(),
+        row_bits_bytes: options.numbers_rows().then_some(0),
         can_read_again: true,
         rereadable_bytes: if options.rereadable_result {
             machine::default_memory_bytes()
@@ -234,6 +235,7 @@ fn job_of(inputs: &[Input], samples: &[Option<Sample>], resident: u64, options: 
     let shapes = inputs.iter().zip(samples).map(shape).collect();
     Job {
         sides: sides_of(inputs),
+        row_bits_bytes: options.numbers_rows().then(|| RowBits::bytes_of(inputs)),
         can_read_again: options.numbers_rows()
             || inputs.iter().all(|input| input.null_rows().is_none()),
         ..job_of_shapes(shapes, longest.unwrap_or(0), resident, options)

@@ -10,7 +10,8 @@
 //!
 //! Where the answer is read once more from the inputs, lines are numbered in cells instead, which the table of
 //! [`KeptLines`](crate::answer::KeptLines) shows: from the byte where the cell begins. Where places of lines are told,
-//! they are numbered in pieces, as [`LineNumbers`](crate::answer::LineNumbers) says.
+//! they are numbered in pieces, as [`LineNumbers`](crate::answer::LineNumbers) says. A row of a Parquet file, where
+//! rows have numbers, is at the position of its file plus its number.
 
 use serde::Serialize;
 

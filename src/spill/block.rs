@@ -214,7 +214,7 @@ pub(crate) fn take_length(bytes: &[u8]) -> Option<(usize, usize)> {
 /// Iterates over the lines of a payload of whole records.
 ///
 /// It ends early where the payload is malformed. It cannot report that, so its user compares the number of
-/// lines with the number of records in the header.
+/// lines with the number of records that the block has.
 #[derive(Debug)]
 pub(crate) struct BlockRecords<'a>(pub(crate) &'a [u8]);
 

@@ -26,7 +26,7 @@ use crate::spill::block::{Address, HEADER};
 use crate::temp::space::{SpillPath, TempSpace};
 
 /// A full block of whole records that stayed in memory. Nobody can have put another in its place, so it has no header
-/// and no checksum: the sum of the hashes of all lines covers its lines, too.
+/// and no checksum. The sum of hashes covers its keys; what else is in memory is not checked either.
 #[derive(Debug)]
 pub(crate) struct HeldBlock {
     /// A whole block of the pool, with room for a header at its front.

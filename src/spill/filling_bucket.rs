@@ -114,7 +114,7 @@ pub(super) struct OpenBlock {
     /// The number of bytes after which a further record begins the next block: the size of a block, less for a short
     /// one. A record that is alone in the block may reach beyond it.
     pub(super) limit: usize,
-    /// Records that begin in the block: for the header.
+    /// Records that begin in the block.
     pub(super) records: u64,
     /// `Records`, unless `push_long` fills the block.
     pub(super) kind: BlockKind,

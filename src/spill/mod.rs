@@ -7,9 +7,9 @@
 //!             │  take_claimed, take_if_roomy or Successor::take_or_wait
 //!             ▼
 //!          OpenBlock          one per bucket in use; a worker appends under the bucket's lock
-//!             │  sealed when it is full, or by `flush`
+//!             │  when it is full, or by `flush`
 //!             ├── the pool has room ────────▶ HeldBlock ─────────────┐
-//!             ▼                                                      │
+//!             ▼  sealed                                              │
 //!          FullBlock ──channel──▶ spill-N ──▶ BucketFile             │
 //!                                    │             │                 │
 //!             free buffer to the pool ◀┘           ▼                 ▼

@@ -125,6 +125,29 @@ impl outset::Sink for RowsOfFiles {
     }
 }
 
+/// The same, from a run that tells numbers.
+#[derive(Default)]
+struct NumbersOfFiles(RowsOfFiles);
+
+impl outset::Sink for NumbersOfFiles {
+    fn line(&mut self, line: &[u8]) -> std::io::Result<()> {
+        unreachable!("{} is no number", line.escape_ascii())
+    }
+
+    fn rows(&mut self, numbers: &mut dyn Iterator<Item = u64>) -> std::io::Result<()> {
+        self.0.0.last_mut().unwrap().extend(numbers);
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path) -> std::io::Result<()> {
+        self.0.file(path)
+    }
+
+    fn divides_by_file(&self) -> bool {
+        true
+    }
+}
+
 /// Writes a file of row groups of up to 100 rows, which have these keys.
 fn write_keys(path: &Path, keys: &[u64]) {
     write_keys_in_groups(path, keys, 100);
@@ -209,29 +232,48 @@ fn b23_rows_of_many_files_come_in_order_by_a_bit_for_each_or_sorted() {
             // What is sorted is written, if all is.
             let has_spilled = stats.temp.peak_bytes > 0;
             assert!(has_spilled || !always_spill, "{stats:?}");
+            if !always_spill {
+                let mut told = NumbersOfFiles::default();
+                outset::select(&sources, selection, &from_here(&options), &mut told).unwrap();
+                assert_eq!(told.0.0, expected, "{selection:?}");
+            }
         }
     }
 }
 
 #[test]
-fn b23_rows_of_more_files_than_memory_knows_the_starts_of_are_sorted() {
+fn b23_rows_of_two_sides_are_told_apart() {
     let _alone = alone();
     let sandbox = Sandbox::new();
-    let paths = (0..6000).map(|number| {
-        let path = sandbox.path(&format!("p{number}"));
-        write_keys(&path, &[number % 4000]);
-        path
-    });
-    let side = Source::from(Files::new("side", paths.collect::<Vec<_>>()));
-    let options = Options {
-        memory_bytes: Some(8 << 20),
-        ..options(&sandbox, true)
-    };
-    let mut found = RowsOfFiles::default();
-    let selection = Selection::union().of_records().ordered(Order::Input);
-    outset::select(&[side], selection, &from_here(&options), &mut found).unwrap();
-    let expected = (0..6000).map(|number| if number < 4000 { vec![0] } else { Vec::new() });
-    assert_eq!(found.0, expected.collect::<Vec<_>>());
+    let keys = [vec![5, 1, 5, 2], vec![], vec![2, 7, 1], vec![8, 5, 9, 9]];
+    let paths: Vec<PathBuf> = (0..)
+        .zip(&keys)
+        .map(|(number, keys)| {
+            let path = sandbox.path(&format!("p{number}"));
+            write_keys(&path, keys);
+            path
+        })
+        .collect();
+    // The last file of one side lies before the first of the other.
+    let sides = paths
+        .chunks(2)
+        .map(|paths| Source::from(Files::new("side", paths.to_vec())));
+    let sides: Vec<Source> = sides.collect();
+    for (keeps_last, expected) in [
+        (false, [vec![0, 1, 3], vec![], vec![1], vec![0, 2]]),
+        (true, [vec![], vec![], vec![0, 1, 2], vec![0, 1, 3]]),
+    ] {
+        let selection = Selection::union().of_records().ordered(Order::Input);
+        let selection = if keeps_last {
+            selection.keeping_last()
+        } else {
+            selection
+        };
+        let mut found = NumbersOfFiles::default();
+        let options = from_here(&options(&sandbox, true));
+        outset::select(&sides, selection, &options, &mut found).unwrap();
+        assert_eq!(found.0.0, expected, "{keeps_last}");
+    }
 }
 
 #[test]

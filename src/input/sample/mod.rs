@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the estimates that the planner starts from. *Invariants:* nothing but the plan depends on an estimate; a
 //! wrong one costs time, never a line. *Cost:* at most 1 MiB read and 32 files opened per input (one of up to that size
-//! is counted exactly), or decoded of up to 8 files; 32 KiB of memory, and what
+//! is counted exactly), or decoded of up to 8 files, or pieces of fewer; 32 KiB of memory, and what
 //! [`repeats`](crate::input::sample::distinct_lines) takes.
 
 pub(crate) mod distinct_lines;
@@ -61,8 +61,9 @@ impl Sample {
 }
 
 /// Samples regular files; `None` for a stream, which cannot be looked into before it is read. Of a compressed file the
-/// beginning is decoded, in at most `memory_bytes`; where that is too little, its lines are guessed. `stop` is asked
-/// while it is read, and `tell` hears of what is no plain text, if somebody watches ([`Input::watch_fronts`]).
+/// beginning is decoded, and of a Parquet file some row groups, in at most `memory_bytes`; where that is too little,
+/// its lines are guessed. `stop` is asked while it is read, and `tell` hears of what is no plain text, if somebody
+/// watches ([`Input::watch_fronts`]).
 ///
 /// # Errors
 /// Where a file cannot be read or decoded, or has changed, and what `stop` returns.

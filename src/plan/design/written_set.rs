@@ -81,7 +81,7 @@ fn is_cached(sized: &SizedJob) -> Result<bool, NotReread> {
     let job = &sized.job;
     // Keys alone may be searched for where records are written in another reading.
     let is_answer = sized.read_again.is_empty() && job.stored_filter.is_none();
-    if !(is_answer && may_be_reread(sized.rule()) && !job.numbers_rows) {
+    if !(is_answer && may_be_reread(sized.rule()) && job.row_bits_bytes.is_none()) {
         return Err(NotReread::Other);
     }
     if job.rereadable_bytes == 0 {

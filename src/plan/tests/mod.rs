@@ -44,7 +44,7 @@ pub(super) fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
         compressions: Vec::new(),
         lines_go_on: false,
         max_temp_bytes: None,
-        numbers_rows: false,
+        row_bits_bytes: None,
         can_read_again: true,
         rereadable_bytes: 0,
         set_estimate: SetEstimate::Trust,
@@ -254,7 +254,7 @@ fn a_union_is_read_where_it_is_written_where_the_first_line_of_each_key_is_all_t
         assert!(!writes_new(&of(selection)), "{selection:?}");
     }
     let rows = Job {
-        numbers_rows: true,
+        row_bits_bytes: Some(1 << 20),
         ..of(records)
     };
     assert!(!writes_new(&rows));
@@ -300,7 +300,7 @@ fn a_set_that_is_much_larger_than_caches_is_no_better_than_blocks_in_memory() {
 fn b23_rows_by_their_numbers_have_a_bit_each_and_only_their_keys_are_spilled() {
     let rows = |selection: Selection| Job {
         selection: selection.of_records().ordered(Order::Input),
-        numbers_rows: true,
+        row_bits_bytes: Some(1 << 20),
         ..job(&[lines(10_000_000), lines(10_000_000)], 1 << 30)
     };
     // Whether they have bits, and whether their records are kept.
@@ -322,8 +322,7 @@ fn b23_rows_by_their_numbers_have_a_bit_each_and_only_their_keys_are_spilled() {
     );
     let without = [
         Job {
-            inputs: vec![lines(3_000_000_000)],
-            sides: vec![0],
+            row_bits_bytes: Some(400 << 20),
             ..union.clone()
         },
         Job {
