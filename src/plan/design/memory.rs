@@ -31,6 +31,9 @@ const LEAST_SHARD_BYTES: u64 = 8 << 10;
 const MOST_BY_MISTAKE: f64 = 0.25;
 /// A set of more bytes than this is far larger than the processor's caches: a look-up waits for memory.
 const LARGE_SET_BYTES: u64 = 32 << 20;
+/// A line of a large set counts as one for each so many bytes of the set, as one at least, and as four at most.
+const CHEAP_SET_BYTES: u64 = 512 << 20;
+const MOST_LINE_FACTOR: u64 = 4;
 
 /// Estimates the memory of a set of the lines of `extent`, in bytes, with room to grow:
 ///
@@ -97,9 +100,20 @@ fn resident_set(sized: &SizedJob) -> Result<Design<'_>, Error> {
     design.set_bytes = bitmap_bytes.unwrap_or(set_bytes);
     // Of the others, few lines are in memory, or bits.
     if list == List::Set && set_bytes > LARGE_SET_BYTES {
-        design.held = sizes.of_set;
+        design.held = DataSize {
+            lines: sizes.of_set.lines.saturating_mul(line_factor(set_bytes)),
+            ..sizes.of_set
+        };
     }
     Ok(design.priced())
+}
+
+/// Returns how many lines of blocks a line of a set of this size counts as: the larger the set, the longer each
+/// look-up waits, where the sets of buckets are small. The difference of two files of 5 million rows takes 2.19 s with
+/// a set, in 420 MB, and 2.56 s in blocks; to find 15 million different keys of 20 million rows takes 5.5 s with a set,
+/// in 1.3 GB, and 3.5 s in blocks.
+fn line_factor(set_bytes: u64) -> u64 {
+    (set_bytes / CHEAP_SET_BYTES).clamp(1, MOST_LINE_FACTOR)
 }
 
 /// Makes the error for records, or places, that a set does not have when it is complete; `reason` says why the answer
