@@ -276,6 +276,60 @@ fn b23_rows_of_two_sides_are_told_apart() {
     }
 }
 
+/// Writes a file of one row group of which the first of so many rows has a key, and the others have NULL.
+fn write_nulls(path: &Path, rows: usize) {
+    use parquet::data_type::Int64Type;
+    let schema = parquet::schema::parser::parse_message_type("message m { optional int64 url; }");
+    let (schema, file) = (schema.unwrap().into(), fs::File::create(path).unwrap());
+    let mut writer =
+        parquet::file::writer::SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let mut levels = vec![0; rows];
+    levels[0] = 1;
+    let typed = column.typed::<Int64Type>();
+    typed.write_batch(&[7], Some(&levels), None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+}
+
+/// Moves the footer of a file behind a hole of this size.
+fn put_hole(path: &Path, bytes: u64) {
+    use std::os::unix::fs::FileExt;
+    let content = fs::read(path).unwrap();
+    let length = u32::from_le_bytes(content[content.len() - 8..][..4].try_into().unwrap());
+    let (data, footer) = content.split_at(content.len() - 8 - length as usize);
+    let file = fs::File::create(path).unwrap();
+    file.write_all_at(data, 0).unwrap();
+    file.write_all_at(footer, data.len() as u64 + bytes)
+        .unwrap();
+}
+
+#[test]
+fn b23_rows_that_outrun_the_positions_of_their_file_are_refused() {
+    let _alone = alone();
+    let sandbox = Sandbox::new();
+    let paths = ["a", "b", "c"].map(|name| sandbox.path(name));
+    write_nulls(&paths[0], 400_000);
+    write_keys(&paths[1], &[8]);
+    write_keys(&paths[2], &[9]);
+    let run = || {
+        let side = Source::from(Files::new("side", paths.to_vec()));
+        let selection = Selection::union().of_records().ordered(Order::Input);
+        let mut found = NumbersOfFiles::default();
+        let options = from_here(&options(&sandbox, true));
+        outset::select(&[side], selection, &options, &mut found).map(|_| found.0.0)
+    };
+    assert_eq!(run().unwrap(), [[0], [0], [0]]);
+    // Each byte of a side of a terabyte has 128 positions.
+    put_hole(&paths[2], 1 << 40);
+    let told = run().unwrap_err().to_string();
+    assert!(told.contains("where the order of lines matters"), "{told}");
+    write_nulls(&paths[0], 10_000);
+    assert_eq!(run().unwrap(), [[0], [0], [0]]);
+}
+
 #[test]
 fn b23_a_sample_sees_row_groups_in_all_parts_of_a_file() {
     let _shared = beside_others();

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::data::{lines, megabytes, small};
 use crate::json::{assert_has_keys, number, parse};
-use crate::sandbox::{Outcome, Sandbox};
+use crate::sandbox::{Outcome, Sandbox, root};
 
 const FIVE_BILLION: &str = "--lines 5e9,5e9 --line-bytes 64 --memory 4G";
 
@@ -406,4 +406,20 @@ fn l8_a_plan_tells_its_steps_with_the_files_as_they_were_given() {
         text.contains("41. join") && !text.contains("20. spill"),
         "{text}"
     );
+}
+
+#[test]
+fn b23_a_plan_of_row_numbers_says_that_each_row_has_a_bit() {
+    let sandbox = Sandbox::new();
+    let file = root().join("tests/fuzz/corpus/parquet/arrow-none");
+    let plan = |options: &str| {
+        let words = format!(
+            "plan --operation union -k url --order input {options} {}",
+            file.display()
+        );
+        let told = sandbox.run(&words);
+        String::from_utf8_lossy(&told.succeeds_silently().stdout).into_owned()
+    };
+    assert!(plan("--rows").contains("order input: each row has a bit, in "));
+    assert!(plan("--keys-only").contains("order input: a result of "));
 }
