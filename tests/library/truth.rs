@@ -8,6 +8,7 @@ use std::fmt::Write;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use data_gen::Compression;
 use differential::sweep;
@@ -92,7 +93,11 @@ fn table(text: &str) -> impl Iterator<Item = Vec<&str>> {
 }
 
 /// Unpacks a file into the build's own directory for test files, unless it is there already.
+///
+/// One test at a time: a second copy that took the first one's name would be a changed input to the test that reads it.
 fn unpacked(data: &Path, name: &str, bytes: u64) -> PathBuf {
+    static UNPACKING: Mutex<()> = Mutex::new(());
+    let _alone = UNPACKING.lock().unwrap_or_else(PoisonError::into_inner);
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("truth");
     fs::create_dir_all(&directory).unwrap();
     let path = directory.join(name);
