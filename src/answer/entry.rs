@@ -10,8 +10,8 @@
 //!
 //! *Cost:* three bytes a line mostly, and 8 for the place.
 
+use crate::lines::prefixed::{MAX_LENGTH_BYTES, put_length, take_length};
 use crate::selection::{NO_ORDINAL, Order};
-use crate::spill::block::{MAX_LENGTH_BYTES, put_length, take_length};
 
 /// Bytes of a line in a rank. The last byte of a rank tells lines that end there from others.
 pub(super) const RANK_BYTES: usize = 7;

@@ -9,11 +9,10 @@ use crate::answer::entry::Entry;
 use crate::answer::key_order::{MOST_SHARED, shared_prefix};
 use crate::answer::sorted_run::SortedRun;
 use crate::error::Result;
+use crate::lines::prefixed::{MAX_LENGTH_BYTES, put_length, record_bytes};
 use crate::memory::buffer::Buffer;
 use crate::selection::Order;
-use crate::spill::block::{
-    self, Address, BlockKind, HEADER, MAX_LENGTH_BYTES, put_length, record_bytes,
-};
+use crate::spill::block::{self, Address, BlockKind, HEADER};
 use crate::temp::space::{BUCKET_LABEL, TempSpace, padded};
 
 /// A run that is being written. If it is dropped without [`RunWriter::finish`], its file is removed with the others of

@@ -21,8 +21,9 @@
 //! [`MOST_SHARED`]: crate::answer::key_order::MOST_SHARED
 
 use crate::error::{Error, Result};
+use crate::lines::prefixed::record_bytes;
 use crate::memory::buffer::{Buffer, PAGE};
-use crate::spill::block::{Address, HEADER, record_bytes};
+use crate::spill::block::{Address, HEADER};
 use crate::spill::loads::{FileRange, LoadQueue, Pending};
 use crate::temp::space::{SpillPath, TempSpace};
 

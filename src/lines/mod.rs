@@ -7,6 +7,7 @@
 mod block;
 mod format;
 pub(crate) mod last_end;
+pub(crate) mod prefixed;
 pub(crate) mod quotes;
 
 pub use format::{LineFormat, Lines};

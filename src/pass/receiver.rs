@@ -29,12 +29,12 @@ use crate::error::{Error, Result};
 use crate::exchange::frame::{FrameHeader, MOST_DECODED};
 use crate::exchange::totals::BucketTotals;
 use crate::exchange::{Frame, Frames, bad_frames};
+use crate::lines::prefixed::PrefixedLines;
 use crate::memory::buffer::Buffer;
 use crate::pass::spill::ToBuckets;
 use crate::reading::failure::LocatedFailure;
 use crate::reading::long_lines::LongLines;
 use crate::run::{Phase, Run};
-use crate::spill::block::BlockRecords;
 use crate::spill::writer::BucketWriter;
 use crate::sys::belt::{Belt, Filled, Producer};
 use crate::sys::sync::Mutex;
@@ -285,7 +285,7 @@ impl ReceiverWorker<'_> {
         self.to_buckets.switch_to(frame.header.side - 1, self.sides);
         let to_buckets = &mut self.to_buckets;
         let appended = for_each_batch(
-            BlockRecords(payload),
+            PrefixedLines(payload),
             Ordinals::None,
             None,
             Some(&self.run.hasher),

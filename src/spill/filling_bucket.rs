@@ -5,8 +5,9 @@
 //! whether they are in the open block, held, or in the file. *Cost:* one block for each bucket that has lines.
 
 use crate::error::Result;
+use crate::lines::prefixed::{MAX_LENGTH_BYTES, put_length};
 use crate::memory::buffer::Buffer;
-use crate::spill::block::{self, Address, BlockKind, HEADER, MAX_LENGTH_BYTES};
+use crate::spill::block::{self, Address, BlockKind, HEADER};
 use crate::spill::block_sink::{BlockSink, Content};
 use crate::spill::bucket::{Bucket, BucketFile, HeldBlock};
 use crate::spill::rules::FillRules;
@@ -76,7 +77,7 @@ impl FillingBucket {
     ) -> Result<()> {
         self.hand_over(block_sink, bucket)?;
         let mut length = [0; MAX_LENGTH_BYTES];
-        let taken = block::put_length(&mut length, line.len());
+        let taken = put_length(&mut length, line.len());
         block_sink.put(Content {
             bucket,
             records: 1,

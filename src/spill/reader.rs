@@ -24,10 +24,11 @@
 use crate::batch::{Batch, Keyed, Ordinals, Scratch, for_each_batch};
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
+use crate::lines::prefixed::{PrefixedLines, take_length};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
 use crate::record::Columns;
-use crate::spill::block::{self, Address, BlockKind, BlockRecords, HEADER};
+use crate::spill::block::{self, Address, BlockKind, HEADER};
 use crate::spill::bucket::Bucket;
 use crate::spill::loader::Loader;
 use crate::spill::loads::{LoadQueue, MOST_LOADERS};
@@ -149,7 +150,7 @@ impl<'s> BucketReader<'s> {
             let payload = block.payload();
             state.add(block.records, payload.len());
             self.content
-                .hand_over(BlockRecords(payload), bucket, &mut state, &mut work)?;
+                .hand_over(PrefixedLines(payload), bucket, &mut state, &mut work)?;
             if state.is_over {
                 return Ok(());
             }
@@ -177,7 +178,7 @@ impl ContentReader {
         state.add(info.records, info.payload_bytes);
         let payload = &bytes[HEADER..HEADER + info.payload_bytes];
         if info.kind == BlockKind::Records {
-            return self.hand_over(BlockRecords(payload), bucket, state, work);
+            return self.hand_over(PrefixedLines(payload), bucket, state, work);
         }
         // Between the pieces of a line there is no other block of the bucket: the line was appended under one
         // lock, and its pieces are all in the file.
@@ -318,7 +319,7 @@ impl LongRecord {
     ) -> Result<Self, Option<Error>> {
         let (mut record, piece) = match (before, kind) {
             (None, BlockKind::FirstPiece) => {
-                let (length, taken) = block::take_length(payload).ok_or(None)?;
+                let (length, taken) = take_length(payload).ok_or(None)?;
                 let buffer = Buffer::new(budget, "a long line", length as u64).map_err(Some)?;
                 (
                     Self {

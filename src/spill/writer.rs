@@ -30,8 +30,9 @@
 
 use crate::batch::{Batch, ORDINAL_BYTES};
 use crate::error::{Error, Result};
+use crate::lines::prefixed::{MAX_LENGTH_BYTES, put_length, record_bytes};
 use crate::memory::buffer::Buffer;
-use crate::spill::block::{self, Address, BlockKind, HEADER, MAX_LENGTH_BYTES};
+use crate::spill::block::{Address, BlockKind, HEADER};
 use crate::spill::bucket::Bucket;
 use crate::spill::filling_bucket::{FillingBucket, OpenBlock};
 use crate::spill::rules::FillRules;
@@ -171,7 +172,7 @@ impl<'a> BucketWriter<'a> {
         behind: &[u8],
     ) -> Result<()> {
         let length = line.len() + behind.len();
-        let bytes = block::record_bytes(length);
+        let bytes = record_bytes(length);
         let block_bytes = self.rules.pool.block_bytes() as usize;
         if bytes > block_bytes - HEADER {
             match self.rules.block_sink {
@@ -182,7 +183,7 @@ impl<'a> BucketWriter<'a> {
             let open = self.room(part, bucket, bytes)?;
             // `room` has checked that all of the record fits after `at`.
             let at = open.filled;
-            let start = at + block::put_length(&mut open.buffer[at..], length);
+            let start = at + put_length(&mut open.buffer[at..], length);
             let end = start + line.len();
             open.buffer[start..end].copy_from_slice(line);
             open.buffer[end..at + bytes].copy_from_slice(behind);
@@ -208,7 +209,7 @@ impl<'a> BucketWriter<'a> {
         behind: &[u8],
     ) -> Result<()> {
         let mut length = [0; MAX_LENGTH_BYTES];
-        let taken = block::put_length(&mut length, line.len() + behind.len());
+        let taken = put_length(&mut length, line.len() + behind.len());
         let mut kind = BlockKind::FirstPiece;
         let (mut rest, mut behind) = (line, behind);
         // The first piece begins in an empty block, so that its length is where the reader looks for it.
