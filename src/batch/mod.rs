@@ -408,7 +408,7 @@ mod tests {
             };
             assert_eq!(batches(&lines, Ordinals::None), expected(&|_| None));
             let third = |index: usize| Some(index as u64 * 3);
-            assert_eq!(batches(&behind, Ordinals::Behind), expected(&third));
+            assert_eq!(batches(&behind, Ordinals::OF_BUCKET), expected(&third));
             let start = lines.first().map_or(0, |line| line.as_ptr() as usize);
             let by_address = Ordinals::ByAddress {
                 mask: 0,

@@ -1,8 +1,8 @@
 //! The source of the ordinals of a batch's lines.
 //!
 //! *Owns:* the five ways: from where a line lies in its chunk, from its number in a cell of its file, from its number
-//! in its chunk, from the number of the row that it begins with, or from the bytes after the line in a record of a
-//! bucket.
+//! in its chunk, from the number of its row before it, or from a number behind it: of its row, or the ordinal that a
+//! record of a bucket has.
 //! *Invariants:* a batch has an ordinal for each line, or none at all. *Cost:* 8 bytes a line, where the order of
 //! the input is kept; nothing elsewhere.
 
@@ -53,11 +53,22 @@ pub(crate) enum Ordinals {
         /// The bits that are turned over in each.
         mask: u64,
     },
-    /// Each line has its ordinal after it.
-    Behind,
+    /// From the number behind each line, which is none of its bytes.
+    Behind {
+        /// The ordinal of the row with the number 0.
+        ordinal: u64,
+        /// The bits that are turned over in each.
+        mask: u64,
+    },
 }
 
 impl Ordinals {
+    /// Ordinals as they are in the records of a bucket.
+    pub(crate) const OF_BUCKET: Self = Self::Behind {
+        ordinal: 0,
+        mask: 0,
+    };
+
     /// Adds those of `lines` to `ordinals`, and cuts off what is not part of a line.
     pub(super) fn take(&mut self, lines: &mut [&[u8]], ordinals: &mut Vec<u64>) {
         match self {
@@ -106,11 +117,11 @@ impl Ordinals {
             Self::ByRow { ordinal, mask } => {
                 ordinals.extend(lines.iter().map(|line| (*ordinal + row(line)) ^ *mask));
             }
-            Self::Behind => {
+            Self::Behind { ordinal, mask } => {
                 for line in lines {
                     // A block with a shorter record is damaged; the counts of its bucket show that.
-                    let (rest, ordinal) = line.split_last_chunk().unwrap_or((&[], &[0; 8]));
-                    ordinals.push(u64::from_le_bytes(*ordinal));
+                    let (rest, number) = line.split_last_chunk().unwrap_or((&[], &[0; 8]));
+                    ordinals.push(ordinal.wrapping_add(u64::from_le_bytes(*number)) ^ *mask);
                     *line = rest;
                 }
             }

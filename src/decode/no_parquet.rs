@@ -93,6 +93,10 @@ impl<'a> Rows<'a> {
         match table.0 {}
     }
 
+    pub(crate) fn with_prefixes(self) -> Self {
+        match self.0 {}
+    }
+
     pub(crate) fn fill(&mut self, _buffer: &mut [u8]) -> Result<Filled> {
         match self.0 {}
     }

@@ -104,6 +104,8 @@ pub(crate) struct PieceOpening<'a> {
     pub(crate) stop: &'a (dyn Fn() -> Result<()> + Sync),
     /// Grants the memory of the decoder.
     pub(crate) budget: MemoryBudget,
+    /// True if the rows of tables come as [`prefixed`](crate::lines::prefixed) lines, in place of text.
+    pub(crate) are_prefixed: bool,
 }
 
 impl<'a> ByteReader<'a> {
@@ -203,6 +205,7 @@ impl<'a> ByteReader<'a> {
             terminator: b'\n',
             stop,
             budget: budget.clone(),
+            are_prefixed: false,
         };
         Self::of_piece(parts, Piece::whole(part), &opening)
     }
@@ -452,6 +455,7 @@ fn open<'a>(parts: &'a Parts, piece: Piece, opening: &PieceOpening<'a>) -> Resul
         terminator,
         stop,
         ref budget,
+        are_prefixed,
     } = *opening;
     Ok(match &parts.all()[part].format {
         FileFormat::Plain => Bytes::Plain(StoppableStream::new(file, stop)),
@@ -466,8 +470,13 @@ fn open<'a>(parts: &'a Parts, piece: Piece, opening: &PieceOpening<'a>) -> Resul
             let decoder = Decoder::new(source, budget).up_to(end);
             Bytes::Piece(Box::new(PieceDecoder::new(decoder, start == 0, terminator)))
         }
-        FileFormat::Table(table) => Bytes::Rows(Box::new(Rows::new(
-            table, file, name, start, end, stop, budget,
-        ))),
+        FileFormat::Table(table) => {
+            let rows = Rows::new(table, file, name, start, end, stop, budget);
+            Bytes::Rows(Box::new(if are_prefixed {
+                rows.with_prefixes()
+            } else {
+                rows
+            }))
+        }
     })
 }

@@ -285,6 +285,23 @@ impl Input {
         self.records.are_kept && self.keying().is_some()
     }
 
+    /// Returns true if it has rows, of which nobody wants more than keys, as they are compared, and the numbers of rows:
+    /// no positions in a text, and no numbers in one. Then no text need be made of them.
+    pub(crate) fn gives_keys_of_rows(&self) -> bool {
+        let (Some(keying), Some(parts)) = (self.keying(), self.parts()) else {
+            return false;
+        };
+        let is_ordered = self.first_ordinal().is_some();
+        // Records of text are never written as keys are; of rows without numbers they are keys.
+        (0..parts.all().len()).all(|part| {
+            let columns = keying.columns(part);
+            let is_numbered = columns.has_row_numbers();
+            columns.are_keys()
+                && is_numbered == is_ordered
+                && !(is_numbered && self.keeps_records())
+        })
+    }
+
     /// Returns true if its records are written by a last pass; else it writes their keys.
     pub(crate) fn writes_records(&self) -> bool {
         self.records.are_written && self.keying().is_some()

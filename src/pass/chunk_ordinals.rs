@@ -24,19 +24,21 @@ impl ScanState<'_> {
             return Ok(Ordinals::None);
         };
         let bytes = chunk.bytes();
-        if !chunk.has_positions() {
-            return Err(self.without_positions(chunk));
-        }
         if let Some((parts, table)) = self.numbered_table(chunk) {
             let positions = parts.positions(chunk.part, 0, None);
             // Rows that are left out have numbers, too, and no bytes in any chunk.
             if table.rows() > positions.end - positions.start {
                 return Err(self.without_positions(chunk));
             }
-            return Ok(Ordinals::ByRow {
-                ordinal: first + positions.start,
-                mask: self.input.ordinal_mask(),
+            let (ordinal, mask) = (first + positions.start, self.input.ordinal_mask());
+            return Ok(if self.are_prefixed() {
+                Ordinals::Behind { ordinal, mask }
+            } else {
+                Ordinals::ByRow { ordinal, mask }
             });
+        }
+        if !chunk.has_positions() {
+            return Err(self.without_positions(chunk));
         }
         if let Some(numbers) = self.run.line_numbers.as_ref().filter(|_| W::KEEPS_ORDINALS) {
             return self.numbers_in(numbers, first, chunk, front);

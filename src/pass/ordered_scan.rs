@@ -313,6 +313,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
         chunk_bytes: input.chunk_bytes(layout.scan.chunk_bytes),
         long_lines: &long_lines,
         counts_lines: false,
+        are_prefixed: state.are_prefixed(),
     };
     let stop = || failure.check().and_then(|()| run.interrupt().check());
     let waiting = |is_waiting| output.set_awaited(is_waiting);

@@ -96,6 +96,7 @@ fn scan_in<W: Worker>(
         chunk_bytes: input.chunk_bytes(layout.scan.chunk_bytes),
         long_lines: &long_lines,
         counts_lines: run.line_numbers.is_some() && W::KEEPS_ORDINALS,
+        are_prefixed: state.are_prefixed(),
     };
     let failure = located.first();
     // A silent pipe must not keep a run from ending: reading asks this while it waits.
@@ -173,6 +174,7 @@ pub(super) fn end(run: &Run<'_>, input: &Input, failure: LocatedFailure) -> Resu
         terminator: run.options.format.terminator,
         stop: &|| run.interrupt().check(),
         budget: run.decoding.clone(),
+        are_prefixed: false,
     };
     failure.into_result(input, &opening)
 }

@@ -11,6 +11,7 @@ use crate::batch::{Batch, Keyed, Scratch, for_each_batch};
 use crate::error::{Error, Result};
 use crate::input::keying::{Keying, Taken};
 use crate::input::{Input, ReadCounts};
+use crate::lines::prefixed::PrefixedLines;
 use crate::memory::buffer::Buffer;
 use crate::reading::Reading;
 use crate::reading::chunk::{Chunk, Cut, Pooled};
@@ -124,6 +125,8 @@ pub(super) struct ScanState<'a> {
     passed_over: AtomicU64,
     /// Records that have no number to be ranked by.
     without_number: AtomicU64,
+    /// True if lines are [`prefixed`](crate::lines::prefixed): they are keys, and no text.
+    are_prefixed: bool,
     /// The first bad record, as in [`ScanCounts`].
     first_bad: OnceLock<(Bad, usize)>,
 }
@@ -149,8 +152,15 @@ impl<'a> ScanState<'a> {
             bad_records: AtomicU64::new(0),
             passed_over: AtomicU64::new(0),
             without_number: AtomicU64::new(0),
+            // An address is looked at before it is a key.
+            are_prefixed: input.gives_keys_of_rows() && !run.is_ipv4(),
             first_bad: OnceLock::new(),
         }
+    }
+
+    /// Returns true if lines are [`prefixed`](crate::lines::prefixed): they are keys, and no text.
+    pub(super) fn are_prefixed(&self) -> bool {
+        self.are_prefixed
     }
 
     /// Returns what was counted.
@@ -313,6 +323,9 @@ impl<'a> ScanState<'a> {
     ) -> Result<()> {
         fail_point!("work");
         self.run.interrupt().check()?;
+        if self.are_prefixed {
+            return self.work_on_prefixed(chunk, scratch, worker);
+        }
         let bytes = chunk.bytes();
         if chunk.is_first_of_file() {
             self.look_at_front(chunk);
@@ -346,13 +359,37 @@ impl<'a> ScanState<'a> {
             }
             worker.work(batch).map(|()| true)
         })?;
-        self.lines.fetch_add(count, Ordering::Relaxed);
         self.without_number
             .fetch_add(without_number, Ordering::Relaxed);
-        self.input.count_lines(chunk.part, chunk.position(), count);
-        self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        self.phase.advance(bytes.len() as u64, count);
+        self.count(chunk, count);
         Ok(())
+    }
+
+    /// Works as [`ScanState::work`] on prefixed lines.
+    #[inline(never)]
+    fn work_on_prefixed<W: Worker>(
+        &self,
+        chunk: &Chunk,
+        scratch: &mut Scratch,
+        worker: &mut W,
+    ) -> Result<()> {
+        let lines = PrefixedLines(chunk.bytes());
+        let ordinals = self.ordinals_in::<W>(chunk, 0)?;
+        let hasher = W::NEEDS_HASHES.then_some(&self.run.hasher);
+        let count = for_each_batch(lines, ordinals, None, hasher, scratch, |batch| {
+            worker.work(batch).map(|()| true)
+        })?;
+        self.count(chunk, count);
+        Ok(())
+    }
+
+    /// Counts the lines of a chunk that is done.
+    fn count(&self, chunk: &Chunk, lines: u64) {
+        let bytes = chunk.bytes().len() as u64;
+        self.lines.fetch_add(lines, Ordering::Relaxed);
+        self.input.count_lines(chunk.part, chunk.position(), lines);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.phase.advance(bytes, lines);
     }
 }
 

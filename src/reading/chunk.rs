@@ -147,6 +147,8 @@ pub(crate) struct ChunkRules<'a> {
     pub(crate) long_lines: &'a LongLines<'a>,
     /// True if the lines of what is read in order are counted.
     pub(crate) counts_lines: bool,
+    /// True if lines are [`prefixed`](crate::lines::prefixed): they have their lengths before them, and no terminators.
+    pub(crate) are_prefixed: bool,
 }
 
 impl ChunkRules<'_> {

@@ -213,6 +213,7 @@ fn readers<'a>(
             terminator: rules.chunks.format.terminator,
             stop: rules.stop,
             budget,
+            are_prefixed: rules.chunks.are_prefixed,
         });
         opening
             .and_then(|opening| ByteReader::of_pieces(&pieces, opening))
@@ -268,6 +269,7 @@ mod tests {
                 chunk_bytes: 4096,
                 long_lines: &long_lines,
                 counts_lines: false,
+                are_prefixed: false,
             },
             budget: &budget,
             decoding: &decoding,
@@ -410,6 +412,7 @@ mod tests {
                 chunk_bytes: 4096,
                 long_lines: &long_lines,
                 counts_lines: false,
+                are_prefixed: false,
             },
             budget: &budget,
             decoding: &decoding,

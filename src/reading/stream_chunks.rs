@@ -14,7 +14,8 @@
 //! A buffer without a line end belongs to a long line: its content moves to a buffer that grows, and what follows the
 //! line's end goes to the carry. Where that line is a record with a quote that is not closed after all, the buffer has
 //! several lines. Where the buffer cannot grow, and such a quote is open, the rest of the input tells what the record
-//! is; see [`lookahead`](super::lookahead).
+//! is; see [`lookahead`](super::lookahead). Prefixed lines, which are made of tables, are cut in the same way: their
+//! lengths tell where the last whole one ends.
 
 use std::path::Path;
 
@@ -24,6 +25,7 @@ use crate::input::byte_reader::ByteReader;
 use crate::input::pieces::Piece;
 use crate::lines::LineFormat;
 use crate::lines::last_end::LastEnd;
+use crate::lines::prefixed;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::reading::chunk::{Chunk, ChunkRules, Cut, Pooled};
@@ -174,7 +176,9 @@ impl<'a> StreamChunks<'a> {
             if filled == long.len() {
                 match long_lines.lengthen(&mut long, self.name(), self.offset) {
                     Ok(()) => {}
-                    Err(error @ Error::LineTooLong { .. }) => return self.end_early(long, error),
+                    Err(error @ Error::LineTooLong { .. }) if !self.rules.are_prefixed => {
+                        return self.end_early(long, error);
+                    }
                     Err(error) => return Err(error),
                 }
             }
@@ -249,7 +253,11 @@ impl<'a> StreamChunks<'a> {
                 .map_or(0, |keying| keying.mark(data));
             self.search = LastEnd::new(mark);
         }
-        let end = self.search.advance(data, self.format())?;
+        let end = if self.rules.are_prefixed {
+            Some(prefixed::whole_bytes(data)).filter(|&end| end > 0)
+        } else {
+            self.search.advance(data, self.format())
+        }?;
         let rest = &data[end..];
         // Behind a quote that was not closed, several lines may end long before what showed that.
         self.carry.get_mut(..rest.len())?.copy_from_slice(rest);

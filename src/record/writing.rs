@@ -12,6 +12,8 @@ pub(crate) struct Writing {
     terminator: u8,
     /// The text before each value of an object.
     names: Vec<Vec<u8>>,
+    /// True if a record has one field.
+    is_alone: bool,
 }
 
 /// Why a field cannot be written.
@@ -63,6 +65,7 @@ impl Writing {
             syntax,
             terminator,
             names,
+            is_alone: fields.len() == 1,
         }
     }
 
@@ -105,9 +108,8 @@ impl Writing {
                 if index > 0 {
                     record.push(dialect.delimiter);
                 }
-                // At the end of a record it would be a part of the line end.
-                if text.ends_with(b"\r") {
-                    csv::write_quoted(text, dialect, record);
+                if self.is_alone {
+                    csv::write_alone(text, dialect, record);
                 } else {
                     csv::write(text, dialect, record);
                 }

@@ -206,7 +206,7 @@ impl ContentReader {
     ) -> Result<()> {
         let (read, is_over, sum) = (&mut state.read, &mut state.is_over, &mut state.hash_sum);
         let ordinals = if bucket.has_ordinals {
-            Ordinals::Behind
+            Ordinals::OF_BUCKET
         } else {
             Ordinals::None
         };

@@ -12,11 +12,14 @@ use std::sync::Arc;
 use differential::choices::Choices;
 use differential::targets::parquet::read;
 use outset::{
-    Advance, Dialect, Error, ErrorKind, Field, Files, Interrupt, Keys, Options, Order, RowCopy,
-    Selection, Source, Strategy, Syntax,
+    Advance, Dialect, Error, ErrorKind, Field, Files, Interrupt, KeyType, Keys, Options, Order,
+    RowCopy, Selection, Source, Strategy, Syntax,
 };
 
-use crate::util::{Sandbox, alone, beside_others, from_here, resident_bytes, root, run_to_select};
+use crate::util::{
+    EXACT, Sandbox, alone, assert_same, beside_others, from_here, resident_bytes, root,
+    run_to_select,
+};
 
 fn files() -> Vec<PathBuf> {
     let corpus = root().join("tests/fuzz/corpus/parquet");
@@ -165,6 +168,26 @@ fn write_keys_in_groups(path: &Path, keys: &[u64], rows: usize) {
         let mut group = writer.next_row_group().unwrap();
         let mut column = group.next_column().unwrap().unwrap();
         let typed = column.typed::<Int64Type>();
+        typed.write_batch(&values, None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+}
+
+/// Writes a file of row groups of so many rows, which have these keys.
+fn write_texts(path: &Path, keys: &[String], rows: usize) {
+    use parquet::data_type::{ByteArray, ByteArrayType};
+    let schema =
+        parquet::schema::parser::parse_message_type("message m { required binary url (UTF8); }");
+    let (schema, file) = (schema.unwrap().into(), fs::File::create(path).unwrap());
+    let mut writer =
+        parquet::file::writer::SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+    for keys in keys.chunks(rows) {
+        let values: Vec<ByteArray> = keys.iter().map(|key| key.as_str().into()).collect();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let typed = column.typed::<ByteArrayType>();
         typed.write_batch(&values, None, None).unwrap();
         column.close().unwrap();
         group.close().unwrap();
@@ -368,27 +391,103 @@ fn b23_row_numbers_are_refused_where_records_of_others_are_written() {
 }
 
 #[test]
-fn b23_a_key_with_a_line_end_is_refused_or_left_out_or_quoted() {
-    use parquet::data_type::{ByteArray, ByteArrayType};
+fn b23_addresses_in_tables_are_checked() {
     let sandbox = Sandbox::new();
     let path = sandbox.file("p", b"");
-    let schema =
-        parquet::schema::parser::parse_message_type("message m { required binary url (UTF8); }");
-    let file = fs::File::create(&path).unwrap();
-    let mut writer = parquet::file::writer::SerializedFileWriter::new(
-        file,
-        schema.unwrap().into(),
-        Arc::default(),
-    )
-    .unwrap();
-    let mut group = writer.next_row_group().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
-    let values = ["a", "b\nc", "d\r"].map(ByteArray::from);
-    let typed = column.typed::<ByteArrayType>();
-    typed.write_batch(&values, None, None).unwrap();
-    column.close().unwrap();
-    group.close().unwrap();
-    writer.close().unwrap();
+    let texts = ["1.2.3.4", "1.2.3.400", "1.2.3.5"].map(str::to_owned);
+    write_texts(&path, &texts, 3);
+    let mut options = options(&sandbox, false);
+    options.key_type = KeyType::Ipv4;
+    let run = |options: &Options| {
+        let inputs = [path.clone(), path.clone()];
+        run_to_select(Selection::intersection(), &inputs, options)
+    };
+    let refused = run(&options).unwrap_err();
+    assert!(matches!(refused, Error::NotAnAddress { .. }), "{refused}");
+    options.keys.as_mut().unwrap().bad_records = outset::BadRecords::Skip;
+    let (found, stats) = run(&options).unwrap();
+    assert_eq!(found, [b"1.2.3.4".to_vec(), b"1.2.3.5".to_vec()].into());
+    assert_eq!(stats.inputs[0].bad_records, Some(1));
+}
+
+/// Texts with every byte that means something in CSV, and of lengths around those where a length, a copy and a chunk
+/// take more.
+fn odd_texts() -> Vec<String> {
+    let odd = [
+        "", "a\n", "\n", "\"", "x,y", "\r", "a\r", "\0", "é", "\t", " a ",
+    ];
+    let long = [118, 119, 120, 126, 127, 128, 16_383, 16_384, 3_000_000];
+    let odd = odd.into_iter().map(str::to_owned);
+    let all: Vec<String> = odd.chain(long.map(|bytes| "l".repeat(bytes))).collect();
+    let ordinary = (0..500).map(|number| format!("key {number}"));
+    all.into_iter().chain(ordinary).collect()
+}
+
+#[test]
+fn b23_keys_of_rows_are_those_of_records_whatever_their_bytes_and_lengths() {
+    let _alone = alone();
+    let sandbox = Sandbox::new();
+    let texts = odd_texts();
+    // Each second key is in the second side, twice, among others, one of which is another in capitals.
+    let second: Vec<String> = texts.iter().step_by(2).cloned().collect();
+    let others = ["another", "KEY 100", "KEY 101"].map(str::to_owned);
+    let second = [&second[..], &others, &second[..]].concat();
+    let (mut tables, mut records) = (Vec::new(), Vec::new());
+    for (name, texts) in [("a", &texts), ("b", &second)] {
+        tables.push(sandbox.file(&format!("{name}.parquet"), b""));
+        write_texts(&tables[tables.len() - 1], texts, 70);
+        let fields = texts
+            .iter()
+            .map(|text| format!("\"{}\"\n", text.replace('"', "\"\"")));
+        let text: String = std::iter::once("url\n".to_owned()).chain(fields).collect();
+        records.push(sandbox.file(&format!("{name}.csv"), text.as_bytes()));
+    }
+    let options = |strategy, ignores_case, row_numbers| Options {
+        keys: Some(Keys {
+            syntax: Syntax::Csv(Dialect::new(b',')),
+            has_header: true,
+            fields: vec![url()],
+            ignores_case,
+            row_numbers,
+            ..Keys::default()
+        }),
+        memory_bytes: Some(4 << 30),
+        strategy,
+        always_spill: strategy == Some(Strategy::Partition),
+        ..sandbox.options()
+    };
+    for (strategy, ignores_case) in EXACT.into_iter().zip([false, true].into_iter().cycle()) {
+        for selection in [
+            Selection::union(),
+            Selection::intersection(),
+            Selection::difference(),
+        ] {
+            let options = options(strategy, ignores_case, false);
+            let keys = |inputs| run_to_select(selection, inputs, &options);
+            let (expected, _) = keys(&records).unwrap();
+            for inputs in [&tables, &vec![records[0].clone(), tables[1].clone()]] {
+                let (found, stats) = keys(inputs).unwrap();
+                assert_same(&found, &expected, &format!("{selection:?} {strategy:?}"));
+                assert_eq!(stats.inputs[1].lines, second.len() as u64);
+            }
+        }
+        let selection = Selection::difference()
+            .of_records()
+            .with_repeats()
+            .ordered(Order::Input);
+        let (found, _) =
+            run_to_select(selection, &tables, &options(strategy, false, true)).unwrap();
+        let others = (0..texts.len()).filter(|row| row % 2 == 1);
+        let rows = others.map(|row| row.to_string().into_bytes()).collect();
+        assert_same(&found, &rows, &format!("rows, {strategy:?}"));
+    }
+}
+
+#[test]
+fn b23_a_key_with_a_line_end_is_refused_or_left_out_or_quoted() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.file("p", b"");
+    write_texts(&path, &["a", "b\nc", "d\r"].map(str::to_owned), 3);
 
     let mut options = options(&sandbox, false);
     let run =

@@ -16,6 +16,7 @@ use crate::decode::parquet::table::{Group, KeyColumn, Table};
 use crate::decode::parquet::{failure, group_name};
 use crate::decode::stream::Filled;
 use crate::error::{Error, Result};
+use crate::lines::prefixed;
 use crate::memory::budget::MemoryBudget;
 use crate::record::Unwritable;
 
@@ -49,6 +50,9 @@ pub(crate) struct Rows<'a> {
     /// Some records, and how many bytes of them were given.
     records: Vec<u8>,
     given: usize,
+    /// True if records are [`prefixed`] and have no terminators. Where rows are numbered, the number is behind the
+    /// record, not before it.
+    are_prefixed: bool,
     /// The buffer in which values are put together that are no pieces of a page.
     scratch: Vec<u8>,
     nulls: u64,
@@ -88,10 +92,21 @@ impl<'a> Rows<'a> {
             first_number: table.rows_of(0..start).end,
             records,
             given: 0,
+            are_prefixed: false,
             scratch: Vec::new(),
             nulls: 0,
             bad: 0,
             since_look: 0,
+        }
+    }
+
+    /// Returns the same, whose records have their lengths before them. To be called before any was read: no header is
+    /// among them.
+    pub(crate) fn with_prefixes(self) -> Self {
+        Self {
+            records: Vec::new(),
+            are_prefixed: true,
+            ..self
         }
     }
 
@@ -199,7 +214,10 @@ impl<'a> Rows<'a> {
 
     /// Appends the next row as a record.
     fn write_row(&mut self, table: &Table, number: u64) -> Result<Row, ParquetError> {
-        if let Some(end) = table.row_number_end {
+        let start = self.records.len();
+        if self.are_prefixed {
+            self.records.push(0);
+        } else if let Some(end) = table.row_number_end {
             let mut digits = itoa::Buffer::new();
             self.records
                 .extend_from_slice(digits.format(number).as_bytes());
@@ -225,7 +243,14 @@ impl<'a> Rows<'a> {
                 row = Row::Bad(why);
             }
         }
-        table.writing.end(&mut self.records);
+        if !self.are_prefixed {
+            table.writing.end(&mut self.records);
+            return Ok(row);
+        }
+        if table.row_number_end.is_some() {
+            self.records.extend_from_slice(&number.to_le_bytes());
+        }
+        prefixed::put_before(&mut self.records, start);
         Ok(row)
     }
 

@@ -137,6 +137,7 @@ pub(super) fn for_each_decoded_window(
             terminator: b'\n',
             stop,
             budget: MemoryBudget::new(memory_bytes, 0),
+            are_prefixed: false,
         };
         let pieces = pieces_of(format, part, DECODED_PIECES / wanted);
         let windows = count.div_ceil((wanted * pieces.len()) as u64);

@@ -54,6 +54,7 @@ fn read(paths: &[PathBuf], lanes: usize) -> Result<(Vec<Read>, usize)> {
             chunk_bytes: 4096,
             long_lines: &long_lines,
             counts_lines: false,
+            are_prefixed: false,
         },
         budget: &budget,
         decoding: &decoding,
@@ -67,6 +68,7 @@ fn read(paths: &[PathBuf], lanes: usize) -> Result<(Vec<Read>, usize)> {
         terminator: b'\n',
         stop: &go_on,
         budget: budget.clone(),
+        are_prefixed: false,
     };
     let read_all = || -> Result<Vec<Read>> {
         let mut lines = Vec::new();

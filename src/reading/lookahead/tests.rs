@@ -50,6 +50,7 @@ fn read(source: Source, format: LineFormat, space: &TempSpace) -> Result<Vec<Vec
             chunk_bytes: 4096,
             long_lines: &long_lines,
             counts_lines: false,
+            are_prefixed: false,
         },
         budget: &budget,
         decoding: &decoding,

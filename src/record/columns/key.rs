@@ -68,8 +68,7 @@ impl Columns {
             Some(end) => behind_number(record, end),
             None => record,
         };
-        // The key of an empty field has quotes.
-        if self.are_keys && !record.is_empty() {
+        if self.are_keys {
             return Ok(Key::Piece(record));
         }
         let copied = Copied {

@@ -104,8 +104,8 @@ impl Columns {
         let paths = names.map(json::Path::plain).collect();
         let is_written_as_keys = match keys.syntax {
             Syntax::Csv(dialect) => dialect == dialect.of_keys(),
-            Syntax::Delimited(_) => true,
-            Syntax::Whole | Syntax::JsonLines => false,
+            Syntax::Whole | Syntax::Delimited(_) => true,
+            Syntax::JsonLines => false,
         };
         Self {
             paths,
@@ -113,6 +113,11 @@ impl Columns {
             row_number_end: keys.row_number_end(),
             ..columns
         }
+    }
+
+    /// Returns true if records are keys already.
+    pub(crate) fn are_keys(&self) -> bool {
+        self.are_keys
     }
 
     /// Returns true if the number of a row stands before each record.
