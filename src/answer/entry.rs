@@ -10,7 +10,7 @@
 //!
 //! *Cost:* three bytes a line mostly, and 8 for the place.
 
-use crate::lines::prefixed::{MAX_LENGTH_BYTES, put_length, take_length};
+use crate::lines::prefixed::{MAX_LENGTH_BYTES, length_bytes, put_length, take_length};
 use crate::selection::{NO_ORDINAL, Order};
 
 /// Bytes of a line in a rank. The last byte of a rank tells lines that end there from others.
@@ -34,8 +34,8 @@ pub(crate) struct Entry<'a> {
     pub(crate) line: &'a [u8],
 }
 
-/// The front of an entry, before its line.
-pub(super) type EntryFront = arrayvec::ArrayVec<u8, { 2 * MAX_LENGTH_BYTES + 1 + 8 }>;
+/// The most bytes before the line.
+pub(super) const MOST_FRONT: usize = 2 * MAX_LENGTH_BYTES + 1 + 8;
 
 impl<'a> Entry<'a> {
     /// Makes the entry of a line that is written once, without a label.
@@ -54,24 +54,25 @@ impl<'a> Entry<'a> {
         self.line.len() as u64 + 1
     }
 
-    /// Makes the bytes before the line.
-    pub(super) fn front(&self, order: Order) -> EntryFront {
-        let mut front = EntryFront::new();
-        for number in [self.times, self.duplicates] {
-            // Most numbers are 0 or 1.
-            if number < 0x80 {
-                front.push(number as u8);
-                continue;
-            }
-            let mut bytes = [0; MAX_LENGTH_BYTES];
-            let taken = put_length(&mut bytes, number as usize);
-            front.extend(bytes[..taken].iter().copied());
-        }
-        front.push(self.label.len() as u8);
+    /// Counts the bytes before the line.
+    pub(super) fn front_bytes(&self, order: Order) -> usize {
+        let numbers = length_bytes(self.times as usize) + length_bytes(self.duplicates as usize);
+        numbers + 1 + if order.has_places() { 8 } else { 0 }
+    }
+
+    /// Writes the bytes before the line at the front of `out`, which has room for them: [`MOST_FRONT`] is enough.
+    /// Returns how many. If they were made elsewhere and copied, bytes that had just been written one by one would be
+    /// read together: a processor waits for them, and for all writes before them.
+    pub(super) fn put_front(&self, order: Order, out: &mut [u8]) -> usize {
+        let mut at = put_length(out, self.times as usize);
+        at += put_length(&mut out[at..], self.duplicates as usize);
+        out[at] = self.label.len() as u8;
+        at += 1;
         if order.has_places() {
-            front.extend(self.place.to_be_bytes());
+            out[at..at + 8].copy_from_slice(&self.place.to_be_bytes());
+            at += 8;
         }
-        front
+        at
     }
 
     /// Returns the number by which entries are ordered, the smaller first: the place, or the first bytes of the line.
@@ -110,15 +111,13 @@ impl<'a> Entry<'a> {
 /// smaller number comes first.
 pub(super) fn rank(line: &[u8], depth: usize) -> u64 {
     let rest = line.get(depth..).unwrap_or_default();
+    if let Some(first) = rest.first_chunk() {
+        return u64::from_be_bytes(*first) & !0xff | u64::from(GOES_ON);
+    }
     let mut bytes = [0; RANK_BYTES + 1];
-    let length = rest.len().min(RANK_BYTES);
-    bytes[..length].copy_from_slice(&rest[..length]);
+    bytes[..rest.len()].copy_from_slice(rest);
     // Of "a" and "a\0", which have the same bytes here, the shorter comes first.
-    bytes[RANK_BYTES] = if rest.len() > RANK_BYTES {
-        GOES_ON
-    } else {
-        length as u8
-    };
+    bytes[RANK_BYTES] = rest.len() as u8;
     u64::from_be_bytes(bytes)
 }
 
@@ -138,7 +137,10 @@ mod tests {
                     label: label.as_bytes(),
                     line: line.as_bytes(),
                 };
-                let bytes = [&entry.front(order), entry.line, entry.label].concat();
+                let mut front = [0; MOST_FRONT];
+                let taken = entry.put_front(order, &mut front);
+                assert_eq!(taken, entry.front_bytes(order));
+                let bytes = [&front[..taken], entry.line, entry.label].concat();
                 assert_eq!(Entry::read(&bytes, order).unwrap(), entry);
             }
         }

@@ -5,7 +5,7 @@
 //!
 //! *Cost:* one block of memory, which is lent; a copy of each entry.
 
-use crate::answer::entry::Entry;
+use crate::answer::entry::{Entry, MOST_FRONT};
 use crate::answer::key_order::{MOST_SHARED, shared_prefix};
 use crate::answer::sorted_run::SortedRun;
 use crate::error::Result;
@@ -66,7 +66,9 @@ impl<'a> RunWriter<'a> {
     /// # Errors
     /// Where the temporary disk refuses a block.
     pub(super) fn push(&mut self, entry: &Entry<'_>, order: Order) -> Result<()> {
-        let front = entry.front(order);
+        let mut front = [0; MOST_FRONT];
+        let taken = entry.put_front(order, &mut front);
+        let front = &front[..taken];
         let shared = self.share(entry.line);
         let whole = 1 + front.len() + entry.line.len() + entry.label.len();
         let is_long = record_bytes(whole) > self.block.len() - HEADER;
@@ -86,7 +88,7 @@ impl<'a> RunWriter<'a> {
         let pieces = [
             &length_bytes[..taken],
             &[shared as u8],
-            &front,
+            front,
             &entry.line[left_out..],
             entry.label,
         ];

@@ -92,21 +92,19 @@ impl SortBuffer {
         {
             return true;
         }
-        let front = entry.front(self.order);
-        let length = front.len() + entry.label.len() + entry.line.len();
+        let length = entry.front_bytes(self.order) + entry.label.len() + entry.line.len();
         let back = (self.entries + 1) * BACK;
         if self.filled + LENGTH + length + back > self.buffer.len() {
             return false;
         }
         let start = self.filled;
-        let mut put = |bytes: &[u8]| {
-            self.buffer[self.filled..self.filled + bytes.len()].copy_from_slice(bytes);
-            self.filled += bytes.len();
-        };
-        put(&(length as u32).to_le_bytes());
-        put(&front);
-        put(entry.line);
-        put(entry.label);
+        self.filled += LENGTH + length;
+        let (number, rest) = self.buffer[start..self.filled].split_at_mut(LENGTH);
+        number.copy_from_slice(&(length as u32).to_le_bytes());
+        let front = entry.put_front(self.order, rest);
+        let (line, label) = rest[front..].split_at_mut(entry.line.len());
+        line.copy_from_slice(entry.line);
+        label.copy_from_slice(entry.label);
         self.line_bytes += entry.line_bytes();
         let rank = if self.order.has_places() {
             entry.place

@@ -10,9 +10,15 @@ pub(crate) const MAX_LENGTH_BYTES: usize = 10;
 /// Returns the bytes of a record: the length of the line as [`put_length`] writes it, and the line.
 #[inline]
 pub(crate) fn record_bytes(line_bytes: usize) -> usize {
+    length_bytes(line_bytes) + line_bytes
+}
+
+/// Returns the bytes of a length as [`put_length`] writes it.
+#[inline]
+pub(crate) fn length_bytes(length: usize) -> usize {
     // `| 1`, because the length 0 takes one byte as well.
-    let bits = usize::BITS - (line_bytes | 1).leading_zeros();
-    line_bytes + bits.div_ceil(7) as usize
+    let bits = usize::BITS - (length | 1).leading_zeros();
+    bits.div_ceil(7) as usize
 }
 
 /// Writes a length at the front of `out`, seven bits a byte, the lowest first; the top bit says that more

@@ -115,9 +115,11 @@ impl Ranges {
 
 /// Returns the first bytes as a number: of two pieces, the one with the smaller number comes first.
 fn rank(bytes: &[u8]) -> u64 {
+    if let Some(first) = bytes.first_chunk() {
+        return u64::from_be_bytes(*first);
+    }
     let mut first = [0; 8];
-    let length = bytes.len().min(8);
-    first[..length].copy_from_slice(&bytes[..length]);
+    first[..bytes.len()].copy_from_slice(bytes);
     u64::from_be_bytes(first)
 }
 

@@ -29,13 +29,12 @@ pub(crate) fn write(
     if rule.counts_all() {
         out.note_group(found.tally, line);
     }
-    let (label, line) = rule.written(line, found);
     out.push_found(&Entry {
         times,
         duplicates: rule.duplicates(found),
         place: rule.place(found, found.ordinal),
-        label: &label,
-        line,
+        label: &rule.label(found),
+        line: rule.behind_label(line),
     })
 }
 
@@ -88,12 +87,11 @@ pub(crate) fn write_again(
     if times > 0 && rule.picks_first() && rule.counts_all() {
         out.note_group(found.tally, line);
     }
-    let (label, line) = rule.written(line, found);
     out.push_found(&Entry {
         times,
         duplicates,
         place,
-        label: &label,
-        line,
+        label: &rule.label(found),
+        line: rule.behind_label(line),
     })
 }

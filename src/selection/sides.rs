@@ -147,7 +147,7 @@ mod tests {
         ] {
             let sides = sides(Selection::union().labelled(label));
             for (input, expected) in expected.into_iter().enumerate() {
-                let (before, _) = sides.rule().written(b"", sides.singleton(input));
+                let before = sides.rule().label(sides.singleton(input));
                 assert_eq!(before[..], *expected.as_bytes(), "{label:?}");
             }
         }

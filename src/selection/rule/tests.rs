@@ -154,15 +154,12 @@ fn l2_every_kind_of_rule_writes_the_label_that_was_asked_for() {
             let rule = Rule::new(selection.labelled(label), SIDES).unwrap();
             for which in combinations().into_iter().filter(|which| is_asked(which)) {
                 let mark = mark(&rule, &which, [1, 2, 3]);
-                let (before, line) = rule.written(
-                    b"line",
-                    LineState {
-                        tally: 7,
-                        ..LineState::with_mark(mark)
-                    },
-                );
+                let found = LineState {
+                    tally: 7,
+                    ..LineState::with_mark(mark)
+                };
                 assert_eq!(
-                    [&before[..], line].concat(),
+                    [&rule.label(found)[..], rule.behind_label(b"line")].concat(),
                     written(label, &which).into_bytes(),
                     "{selection:?} with {label:?}: {which:?}"
                 );
@@ -176,7 +173,7 @@ fn l2_a_number_of_files_has_all_its_digits() {
     let rule = Rule::new(Selection::union().labelled(Label::SideCount), 1234).unwrap();
     for sides in [9, 10, 999, 1234] {
         let mark = (1..=sides).fold(0, |mark, side| rule.kept().marks.next(mark, side).unwrap());
-        let (before, _) = rule.written(b"", LineState::with_mark(mark));
+        let before = rule.label(LineState::with_mark(mark));
         assert_eq!(before[..], *format!("{sides}\t").as_bytes());
     }
 }
@@ -293,7 +290,7 @@ fn l18_up_to_64_sides_are_told_apart_in_any_order_of_the_work() {
                 let found = kept.found(&words, mark);
                 let is_selected = selection != Selection::difference();
                 assert_eq!(rule.selects(found), is_selected, "{selection:?} of {sides}");
-                let (label, _) = rule.written(b"", found);
+                let label = rule.label(found);
                 assert_eq!(
                     label[..],
                     *format!("{digits}\t").as_bytes(),
@@ -383,7 +380,8 @@ fn lines_are_written_when_they_are_new_only_where_each_is_selected_once_with_not
             let is_plain = |which: [bool; SIDES]| {
                 let found = LineState::with_mark(mark(&rule, &which, [1, 2, 3]));
                 rule.times(found) == 1
-                    && rule.written(b"line", found) == ((&[][..]).try_into().unwrap(), b"line")
+                    && rule.label(found).is_empty()
+                    && rule.behind_label(b"line") == b"line"
             };
             let is_any = combinations().into_iter().all(is_plain);
             assert_eq!(rule.writes_new(), is_any, "{selection:?} with {label:?}");
