@@ -285,21 +285,17 @@ impl Input {
         self.records.are_kept && self.keying().is_some()
     }
 
-    /// Returns true if it has rows, of which nobody wants more than keys, as they are compared, and the numbers of rows:
-    /// no positions in a text, and no numbers in one. Then no text need be made of them.
+    /// Returns true if it has rows, of which nobody wants more than keys, as they are compared, and the numbers of rows
+    /// that have some, as ordinals: then no text need be made of them. It is the same for all readings of a run: one as
+    /// text has other bytes, as if the input had changed.
     pub(crate) fn gives_keys_of_rows(&self) -> bool {
         let (Some(keying), Some(parts)) = (self.keying(), self.parts()) else {
             return false;
         };
-        let is_ordered = self.first_ordinal().is_some();
-        // Records of text are never written as keys are; of rows without numbers they are keys.
-        (0..parts.all().len()).all(|part| {
-            let columns = keying.columns(part);
-            let is_numbered = columns.has_row_numbers();
-            columns.are_keys()
-                && is_numbered == is_ordered
-                && !(is_numbered && self.keeps_records())
-        })
+        let wants_numbers_alone = self.first_ordinal().is_some() && !self.keeps_records();
+        let mut columns = (0..parts.all().len()).map(|part| keying.columns(part));
+        // Only rows are written as keys are; what is written of those with numbers begins with them.
+        columns.all(|it| it.are_keys() && (wants_numbers_alone || !it.has_row_numbers()))
     }
 
     /// Returns true if its records are written by a last pass; else it writes their keys.

@@ -71,7 +71,7 @@ impl ScanState<'_> {
         })
     }
 
-    /// Returns the Parquet file of a chunk whose records begin with the numbers of rows, among the files of its input.
+    /// Returns the Parquet file of a chunk whose rows have their numbers, among the files of its input.
     fn numbered_table(&self, chunk: &Chunk) -> Option<(&Parts, &Table)> {
         let columns = self.input.keying()?.columns(chunk.part);
         let parts = self.input.parts().filter(|_| columns.has_row_numbers())?;

@@ -11,7 +11,7 @@ use crate::batch::{Batch, Keyed, Scratch, for_each_batch};
 use crate::error::{Error, Result};
 use crate::input::keying::{Keying, Taken};
 use crate::input::{Input, ReadCounts};
-use crate::lines::prefixed::PrefixedLines;
+use crate::lines::prefixed::{self, PrefixedLines};
 use crate::memory::buffer::Buffer;
 use crate::reading::Reading;
 use crate::reading::chunk::{Chunk, Cut, Pooled};
@@ -47,7 +47,8 @@ pub(crate) trait Worker {
 pub(super) struct ScanCounts {
     /// Lines that workers went through, records without a key included.
     lines: u64,
-    /// Bytes of these lines, with their terminators; of a compressed file, those that were decoded.
+    /// Bytes of these lines, with their terminators or the lengths before them; of a compressed file, those that were
+    /// decoded.
     bytes: u64,
     /// Lines of records without a key, which no worker saw.
     bad_records: u64,
@@ -117,7 +118,7 @@ pub(super) struct ScanState<'a> {
     pub(super) input: &'a Input,
     /// Lines of complete chunks.
     lines: AtomicU64,
-    /// Bytes of complete chunks, terminators included: at the end the size of the file, or something is wrong.
+    /// Bytes of complete chunks, all included: at the end the size of the file, or something is wrong.
     bytes: AtomicU64,
     /// Lines of records without a key that were left out.
     bad_records: AtomicU64,
@@ -125,7 +126,7 @@ pub(super) struct ScanState<'a> {
     passed_over: AtomicU64,
     /// Records that have no number to be ranked by.
     without_number: AtomicU64,
-    /// True if lines are [`prefixed`](crate::lines::prefixed): they are keys, and no text.
+    /// True if lines are [`prefixed`]: they are keys, and no text.
     are_prefixed: bool,
     /// The first bad record, as in [`ScanCounts`].
     first_bad: OnceLock<(Bad, usize)>,
@@ -158,7 +159,7 @@ impl<'a> ScanState<'a> {
         }
     }
 
-    /// Returns true if lines are [`prefixed`](crate::lines::prefixed): they are keys, and no text.
+    /// Returns true if lines are [`prefixed`]: they are keys, and no text.
     pub(super) fn are_prefixed(&self) -> bool {
         self.are_prefixed
     }
@@ -374,6 +375,7 @@ impl<'a> ScanState<'a> {
         worker: &mut W,
     ) -> Result<()> {
         let lines = PrefixedLines(chunk.bytes());
+        debug_assert_eq!(prefixed::whole_bytes(lines.0), lines.0.len());
         let ordinals = self.ordinals_in::<W>(chunk, 0)?;
         let hasher = W::NEEDS_HASHES.then_some(&self.run.hasher);
         let count = for_each_batch(lines, ordinals, None, hasher, scratch, |batch| {

@@ -5,8 +5,8 @@
 //! is cut in order, carrying the unfinished line over to the next buffer.
 //!
 //! *Invariants.*
-//! - Every byte of the input is in exactly one chunk; chunks begin at line starts and end after a
-//!   terminator, or at the end of a file or stream. No chunk has bytes of two files.
+//! - Every byte of the input is in exactly one chunk; chunks begin at line starts and end after a terminator, after a
+//!   [`prefixed`](crate::lines::prefixed) line, or at the end of a file or stream. No chunk has bytes of two files.
 //! - A line is never cut. One that does not fit a pooled buffer comes as a chunk of its own, in
 //!   memory that the budget granted for it, up to the longest line that the plan has room for.
 //!
@@ -45,7 +45,7 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    /// Returns the lines with their terminators.
+    /// Returns the lines with their terminators, or the lengths before them.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use differential::choices::Choices;
+use differential::sweep;
 use differential::targets::parquet::read;
 use outset::{
     Advance, Dialect, Error, ErrorKind, Field, Files, Interrupt, KeyType, Keys, Options, Order,
@@ -391,6 +392,34 @@ fn b23_row_numbers_are_refused_where_records_of_others_are_written() {
 }
 
 #[test]
+fn b23_rows_have_their_numbers_in_every_piece_of_a_file() {
+    let _alone = alone();
+    let sandbox = Sandbox::new();
+    // Two lanes, one of which begins in the middle, and buckets on disk.
+    let keys: Vec<String> = (0..70_000).map(|row| format!("key {row}")).collect();
+    let (path, others) = (sandbox.file("p", b""), sandbox.file("others", b""));
+    write_texts(&path, &keys, 10_000);
+    let every_third: Vec<String> = keys.iter().step_by(3).cloned().collect();
+    write_texts(&others, &every_third, 10_000);
+    let selection = Selection::intersection().of_records().with_repeats();
+    let (found, stats) = run_to_select(
+        selection.ordered(Order::Input),
+        &[path, others],
+        &Options {
+            memory_bytes: Some(64 << 20),
+            strategy: Some(Strategy::Partition),
+            ..options(&sandbox, true)
+        },
+    )
+    .unwrap();
+    let rows = (0..70_000)
+        .step_by(3)
+        .map(|row: u32| row.to_string().into_bytes());
+    assert_eq!(found, rows.collect());
+    assert_eq!(stats.inputs[0].lines, 70_000);
+}
+
+#[test]
 fn b23_addresses_in_tables_are_checked() {
     let sandbox = Sandbox::new();
     let path = sandbox.file("p", b"");
@@ -410,8 +439,8 @@ fn b23_addresses_in_tables_are_checked() {
     assert_eq!(stats.inputs[0].bad_records, Some(1));
 }
 
-/// Texts with every byte that means something in CSV, and of lengths around those where a length, a copy and a chunk
-/// take more.
+/// Makes texts with every byte that means something in CSV, and of lengths around those where a length, a copy and a
+/// chunk take more.
 fn odd_texts() -> Vec<String> {
     let odd = [
         "", "a\n", "\n", "\"", "x,y", "\r", "a\r", "\0", "é", "\t", " a ",
@@ -442,7 +471,7 @@ fn b23_keys_of_rows_are_those_of_records_whatever_their_bytes_and_lengths() {
         let text: String = std::iter::once("url\n".to_owned()).chain(fields).collect();
         records.push(sandbox.file(&format!("{name}.csv"), text.as_bytes()));
     }
-    let options = |strategy, ignores_case, row_numbers| Options {
+    let options = |strategy, ignores_case, row_numbers, always_spill| Options {
         keys: Some(Keys {
             syntax: Syntax::Csv(Dialect::new(b',')),
             has_header: true,
@@ -453,33 +482,45 @@ fn b23_keys_of_rows_are_those_of_records_whatever_their_bytes_and_lengths() {
         }),
         memory_bytes: Some(4 << 30),
         strategy,
-        always_spill: strategy == Some(Strategy::Partition),
+        always_spill,
         ..sandbox.options()
     };
-    for (strategy, ignores_case) in EXACT.into_iter().zip([false, true].into_iter().cycle()) {
-        for selection in [
-            Selection::union(),
-            Selection::intersection(),
-            Selection::difference(),
-        ] {
-            let options = options(strategy, ignores_case, false);
-            let keys = |inputs| run_to_select(selection, inputs, &options);
-            let (expected, _) = keys(&records).unwrap();
-            for inputs in [&tables, &vec![records[0].clone(), tables[1].clone()]] {
-                let (found, stats) = keys(inputs).unwrap();
-                assert_same(&found, &expected, &format!("{selection:?} {strategy:?}"));
+    let mixed = vec![records[0].clone(), tables[1].clone()];
+    let selections = [
+        Selection::union(),
+        Selection::intersection(),
+        Selection::difference(),
+        Selection::union().ordered(Order::Input),
+    ];
+    for choice in [false, true] {
+        let keys = |selection, inputs, strategy: Option<Strategy>| {
+            let options = options(strategy, choice, false, strategy.is_some());
+            run_to_select(selection, inputs, &options).unwrap()
+        };
+        let expected = selections.map(|selection| keys(selection, &records, None).0);
+        let cases: Vec<_> = selections.into_iter().zip(expected).collect();
+        for ((selection, expected), &strategy) in sweep::pairs(&cases, &EXACT) {
+            for inputs in [&tables, &mixed] {
+                let (found, stats) = keys(*selection, inputs, strategy);
+                assert_same(
+                    &found,
+                    expected,
+                    &format!("{selection:?} {strategy:?} {choice}"),
+                );
                 assert_eq!(stats.inputs[1].lines, second.len() as u64);
             }
         }
-        let selection = Selection::difference()
-            .of_records()
-            .with_repeats()
-            .ordered(Order::Input);
-        let (found, _) =
-            run_to_select(selection, &tables, &options(strategy, false, true)).unwrap();
-        let others = (0..texts.len()).filter(|row| row % 2 == 1);
-        let rows = others.map(|row| row.to_string().into_bytes()).collect();
-        assert_same(&found, &rows, &format!("rows, {strategy:?}"));
+    }
+    let selection = Selection::difference().of_records().with_repeats();
+    let others = (0..texts.len()).filter(|row| row % 2 == 1);
+    let rows = others.map(|row| row.to_string().into_bytes()).collect();
+    for strategy in EXACT {
+        for always_spill in [false, true] {
+            let options = options(strategy, false, true, always_spill);
+            let ordered = selection.ordered(Order::Input);
+            let (found, _) = run_to_select(ordered, &tables, &options).unwrap();
+            assert_same(&found, &rows, &format!("rows, {strategy:?} {always_spill}"));
+        }
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct Table {
     pub(super) writing: Writing,
     /// The names of the columns as a record, with a terminator; of records that have a header.
     pub(super) header: Option<Vec<u8>>,
-    /// The byte after the number of its row, which stands before each record; `None` if there is none.
+    /// The byte after the number of its row, which stands before each record that is text; `None` if rows have none.
     pub(super) row_number_end: Option<u8>,
     /// True if rows whose key cannot be written are left out.
     pub(super) skips_bad: bool,

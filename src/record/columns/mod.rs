@@ -45,7 +45,7 @@ pub(crate) struct Columns {
     ranked: Option<Ranked>,
     /// The lines of a text that are no records.
     passed_over: PassedOver,
-    /// The byte after the number of the row that stands before each record; `None` if there is none.
+    /// The byte after the number of its row, which stands before each record that is text; `None` if rows have none.
     row_number_end: Option<u8>,
     /// True if records are keys already: they were written as keys are, and nothing is changed before it is compared.
     are_keys: bool,
@@ -120,7 +120,7 @@ impl Columns {
         self.are_keys
     }
 
-    /// Returns true if the number of a row stands before each record.
+    /// Returns true if rows have their numbers: before records that are text, or behind keys.
     pub(crate) fn has_row_numbers(&self) -> bool {
         self.row_number_end.is_some()
     }
@@ -178,7 +178,8 @@ impl Columns {
 
     /// Returns true if a key may be no piece of its record.
     pub(crate) fn may_copy(&self) -> bool {
-        self.changes() || matches!(self.syntax, Syntax::Csv(_) | Syntax::JsonLines)
+        let is_special = matches!(self.syntax, Syntax::Csv(_) | Syntax::JsonLines);
+        !self.are_keys && (self.changes() || is_special)
     }
 
     /// Returns true if fields are compared; else all of a line is.
