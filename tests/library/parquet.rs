@@ -16,6 +16,7 @@ use outset::{
     Advance, Dialect, Error, ErrorKind, Field, Files, Interrupt, KeyType, Keys, Options, Order,
     RowCopy, Selection, Source, Strategy, Syntax,
 };
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 
 use crate::util::{
     EXACT, Sandbox, alone, assert_same, beside_others, from_here, resident_bytes, root,
@@ -159,37 +160,28 @@ fn write_keys(path: &Path, keys: &[u64]) {
 
 /// Writes a file of row groups of so many rows, which have these keys.
 fn write_keys_in_groups(path: &Path, keys: &[u64], rows: usize) {
-    use parquet::data_type::Int64Type;
-    let schema = parquet::schema::parser::parse_message_type("message m { required int64 url; }");
-    let (schema, file) = (schema.unwrap().into(), fs::File::create(path).unwrap());
-    let mut writer =
-        parquet::file::writer::SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
-    for keys in keys.chunks(rows) {
-        let values: Vec<i64> = keys.iter().map(|&key| key as i64).collect();
-        let mut group = writer.next_row_group().unwrap();
-        let mut column = group.next_column().unwrap().unwrap();
-        let typed = column.typed::<Int64Type>();
-        typed.write_batch(&values, None, None).unwrap();
-        column.close().unwrap();
-        group.close().unwrap();
-    }
-    writer.close().unwrap();
+    let values: Vec<i64> = keys.iter().map(|&key| key as i64).collect();
+    write_column::<Int64Type>(path, "int64", &values, rows);
 }
 
 /// Writes a file of row groups of so many rows, which have these keys.
 fn write_texts(path: &Path, keys: &[String], rows: usize) {
-    use parquet::data_type::{ByteArray, ByteArrayType};
-    let schema =
-        parquet::schema::parser::parse_message_type("message m { required binary url (UTF8); }");
+    let values: Vec<ByteArray> = keys.iter().map(|key| key.as_str().into()).collect();
+    write_column::<ByteArrayType>(path, "binary", &values, rows);
+}
+
+/// Writes a file of row groups of so many rows, with one column of this kind.
+fn write_column<T: DataType>(path: &Path, kind: &str, values: &[T::T], rows: usize) {
+    let schema = format!("message m {{ required {kind} url; }}");
+    let schema = parquet::schema::parser::parse_message_type(&schema);
     let (schema, file) = (schema.unwrap().into(), fs::File::create(path).unwrap());
     let mut writer =
         parquet::file::writer::SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
-    for keys in keys.chunks(rows) {
-        let values: Vec<ByteArray> = keys.iter().map(|key| key.as_str().into()).collect();
+    for values in values.chunks(rows) {
         let mut group = writer.next_row_group().unwrap();
         let mut column = group.next_column().unwrap().unwrap();
-        let typed = column.typed::<ByteArrayType>();
-        typed.write_batch(&values, None, None).unwrap();
+        let typed = column.typed::<T>();
+        typed.write_batch(values, None, None).unwrap();
         column.close().unwrap();
         group.close().unwrap();
     }
@@ -302,7 +294,6 @@ fn b23_rows_of_two_sides_are_told_apart() {
 
 /// Writes a file of one row group of which the first of so many rows has a key, and the others have NULL.
 fn write_nulls(path: &Path, rows: usize) {
-    use parquet::data_type::Int64Type;
     let schema = parquet::schema::parser::parse_message_type("message m { optional int64 url; }");
     let (schema, file) = (schema.unwrap().into(), fs::File::create(path).unwrap());
     let mut writer =
