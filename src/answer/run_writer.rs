@@ -66,6 +66,7 @@ impl<'a> RunWriter<'a> {
     /// # Errors
     /// Where the temporary disk refuses a block.
     pub(super) fn push(&mut self, entry: &Entry<'_>, order: Order) -> Result<()> {
+        // Not in the block: the length stands before it, and it may go on in the next one.
         let mut front = [0; MOST_FRONT];
         let taken = entry.put_front(order, &mut front);
         let front = &front[..taken];

@@ -12,7 +12,7 @@ use crate::input::beginning::ReportedKinds;
 pub(crate) struct ReadCounts {
     /// Lines that were worked on.
     pub(crate) lines: u64,
-    /// Bytes of all lines, terminators included.
+    /// Bytes of all lines, with their terminators or the lengths before them.
     pub(crate) bytes: u64,
     /// Lines of records without a key.
     pub(crate) bad_records: u64,

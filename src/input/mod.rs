@@ -286,8 +286,9 @@ impl Input {
     }
 
     /// Returns true if it has rows, of which nobody wants more than keys, as they are compared, and the numbers of rows
-    /// that have some, as ordinals: then no text need be made of them. It is the same for all readings of a run: one as
-    /// text has other bytes, as if the input had changed.
+    /// that have some, as ordinals: then no text need be made of them. All readings of a run find the same: else one
+    /// would have other bytes, as if the input had changed. What an attempt keeps of numbered rows depends on nothing
+    /// that a complete reading finds out.
     pub(crate) fn gives_keys_of_rows(&self) -> bool {
         let (Some(keying), Some(parts)) = (self.keying(), self.parts()) else {
             return false;

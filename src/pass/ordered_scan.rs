@@ -331,9 +331,10 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
         work(&state, &reading, output, found_work, new_worker())
     });
     drop(reading);
+    let are_prefixed = state.are_prefixed();
     let counts = state.finish();
     drop(long_lines);
-    scan::end(run, input, located)?;
+    scan::end(run, input, located, are_prefixed)?;
     if W::REWRITES {
         // Records without a key were counted as others.
         counts.check(input)

@@ -120,9 +120,10 @@ fn scan_in<W: Worker>(
     }
     // All of them borrow `located`, which is about to be taken apart. What they had of memory is free again.
     drop(reading);
+    let are_prefixed = state.are_prefixed();
     let counts = state.finish();
     drop(long_lines);
-    end(run, input, located)?;
+    end(run, input, located, are_prefixed)?;
     counts.check_and_note(input)
 }
 
@@ -168,13 +169,19 @@ fn read_ahead<W: Worker>(
     });
 }
 
-/// Returns the failure of a scan whose threads have ended, if it failed.
-pub(super) fn end(run: &Run<'_>, input: &Input, failure: LocatedFailure) -> Result<()> {
+/// Returns the failure of a scan whose threads have ended, if it failed. Where its line is, is told in bytes as they
+/// were read: of lines that `are_prefixed`, or of text.
+pub(super) fn end(
+    run: &Run<'_>,
+    input: &Input,
+    failure: LocatedFailure,
+    are_prefixed: bool,
+) -> Result<()> {
     let opening = PieceOpening {
         terminator: run.options.format.terminator,
         stop: &|| run.interrupt().check(),
         budget: run.decoding.clone(),
-        are_prefixed: false,
+        are_prefixed,
     };
     failure.into_result(input, &opening)
 }

@@ -229,8 +229,8 @@ impl Rule {
         }
     }
 
-    /// Makes the label of a line with this mark. It is all that is returned, so that it is made where its caller has it:
-    /// to move it, just written, takes longer than the rest of what is done for a line.
+    /// Makes the label of a line with this mark. Nothing else is returned, so that it is made where its caller has it:
+    /// to move it, just written, keeps the processor waiting.
     pub(crate) fn label(&self, found: LineState) -> LabelText {
         let LineState { mark, tally, .. } = found;
         let mut label = LabelText::new();
