@@ -68,6 +68,8 @@ pub(super) fn row(syntax: Syntax, wanted: &[usize], values: &[String]) -> Vec<u8
         Syntax::Csv(dialect) => {
             let delimiter = char::from(dialect.delimiter);
             let field = |value: &String| match value {
+                // A line without a byte is no record.
+                value if value.is_empty() && wanted.len() == 1 => "\"\"".to_owned(),
                 value if value.contains(['"', '\n', '\r', delimiter]) => {
                     format!("\"{}\"", value.replace('"', "\"\""))
                 }
