@@ -443,87 +443,133 @@ fn odd_texts() -> Vec<String> {
     all.into_iter().chain(ordinary).collect()
 }
 
+/// Two sides with such keys, each as a table and as text: each second key of the first is in the other, twice.
+struct OddKeys {
+    sandbox: Sandbox,
+    first: Vec<String>,
+    second: Vec<String>,
+    tables: Vec<PathBuf>,
+    texts: Vec<PathBuf>,
+}
+
+impl OddKeys {
+    fn write() -> Self {
+        let (sandbox, first) = (Sandbox::new(), odd_texts());
+        let common: Vec<String> = first.iter().step_by(2).cloned().collect();
+        // One is another key in capitals.
+        let others = ["another", "KEY 100", "KEY 101"].map(str::to_owned);
+        let second = [&common[..], &others, &common[..]].concat();
+        let (mut tables, mut texts) = (Vec::new(), Vec::new());
+        for (name, keys) in [("a", &first), ("b", &second)] {
+            let table = sandbox.file(&format!("{name}.parquet"), b"");
+            write_texts(&table, keys, 70);
+            tables.push(table);
+            let quoted = |key: &String| format!("\"{}\"\n", key.replace('"', "\"\""));
+            let text = "url\n".to_owned() + &keys.iter().map(quoted).collect::<String>();
+            texts.push(sandbox.file(&format!("{name}.csv"), text.as_bytes()));
+        }
+        Self {
+            sandbox,
+            first,
+            second,
+            tables,
+            texts,
+        }
+    }
+
+    /// The options for these keys. Memory has room for the longest.
+    fn options(&self, strategy: Option<Strategy>, row_numbers: bool) -> Options {
+        Options {
+            keys: Some(Keys {
+                syntax: Syntax::Csv(Dialect::new(b',')),
+                has_header: true,
+                fields: vec![url()],
+                row_numbers,
+                ..Keys::default()
+            }),
+            memory_bytes: Some(4 << 30),
+            strategy,
+            always_spill: strategy.is_some(),
+            ..self.sandbox.options()
+        }
+    }
+}
+
 #[test]
 fn b23_keys_of_rows_are_those_of_records_whatever_their_bytes_and_lengths() {
     let _alone = alone();
-    let sandbox = Sandbox::new();
-    let texts = odd_texts();
-    // Each second key is in the second side, twice, among others, one of which is another in capitals.
-    let second: Vec<String> = texts.iter().step_by(2).cloned().collect();
-    let others = ["another", "KEY 100", "KEY 101"].map(str::to_owned);
-    let second = [&second[..], &others, &second[..]].concat();
-    let (mut tables, mut records) = (Vec::new(), Vec::new());
-    for (name, texts) in [("a", &texts), ("b", &second)] {
-        tables.push(sandbox.file(&format!("{name}.parquet"), b""));
-        write_texts(&tables[tables.len() - 1], texts, 70);
-        let fields = texts
-            .iter()
-            .map(|text| format!("\"{}\"\n", text.replace('"', "\"\"")));
-        let text: String = std::iter::once("url\n".to_owned()).chain(fields).collect();
-        records.push(sandbox.file(&format!("{name}.csv"), text.as_bytes()));
-    }
-    let options = |strategy, ignores_case, row_numbers, always_spill| Options {
-        keys: Some(Keys {
-            syntax: Syntax::Csv(Dialect::new(b',')),
-            has_header: true,
-            fields: vec![url()],
-            ignores_case,
-            row_numbers,
-            ..Keys::default()
-        }),
-        memory_bytes: Some(4 << 30),
-        strategy,
-        always_spill,
-        ..sandbox.options()
-    };
-    let mixed = vec![records[0].clone(), tables[1].clone()];
+    let sides = OddKeys::write();
+    let mixed = vec![sides.texts[0].clone(), sides.tables[1].clone()];
     let selections = [
         Selection::union(),
         Selection::intersection(),
         Selection::difference(),
     ];
-    for choice in [false, true] {
-        let keys = |selection, inputs, strategy: Option<Strategy>| {
-            let options = options(strategy, choice, false, strategy.is_some());
+    for ignores_case in [false, true] {
+        let keys = |selection, inputs, strategy| {
+            let mut options = sides.options(strategy, false);
+            options.keys.as_mut().unwrap().ignores_case = ignores_case;
             run_to_select(selection, inputs, &options).unwrap()
         };
-        let expected = selections.map(|selection| keys(selection, &records, None).0);
+        let expected = selections.map(|selection| keys(selection, &sides.texts, None).0);
         let cases: Vec<_> = selections.into_iter().zip(expected).collect();
         for ((selection, expected), &strategy) in sweep::pairs(&cases, &EXACT) {
-            for inputs in [&tables, &mixed] {
+            for inputs in [&sides.tables, &mixed] {
                 let (found, stats) = keys(*selection, inputs, strategy);
-                assert_same(
-                    &found,
-                    expected,
-                    &format!("{selection:?} {strategy:?} {choice}"),
-                );
-                assert_eq!(stats.inputs[1].lines, second.len() as u64);
+                let about = format!("{selection:?} {strategy:?} {ignores_case}");
+                assert_same(&found, expected, &about);
+                assert_eq!(stats.inputs[1].lines, sides.second.len() as u64);
             }
         }
     }
-    let in_order = |inputs: &[PathBuf], strategy| {
-        let options = options(strategy, false, false, strategy.is_some());
-        let (mut found, union) = (Vec::new(), Selection::union().ordered(Order::Input));
+}
+
+#[test]
+fn b23_keys_of_rows_come_in_the_order_of_those_of_records() {
+    let _alone = alone();
+    let sides = OddKeys::write();
+    let union = |inputs: &[PathBuf], strategy| {
+        let mut found = Vec::new();
         let mut sink = |line: &[u8]| {
             found.push(line.to_vec());
             Ok(())
         };
-        select_into(union, inputs, &options, &mut sink).unwrap();
+        let selection = Selection::union().ordered(Order::Input);
+        select_into(
+            selection,
+            inputs,
+            &sides.options(strategy, false),
+            &mut sink,
+        )
+        .unwrap();
         found
     };
     for strategy in EXACT {
-        let (found, expected) = (in_order(&tables, strategy), in_order(&records, strategy));
+        let (found, expected) = (
+            union(&sides.tables, strategy),
+            union(&sides.texts, strategy),
+        );
         assert!(found == expected, "{strategy:?}");
     }
+}
+
+#[test]
+fn b23_rows_have_their_numbers_whatever_their_keys() {
+    let _alone = alone();
+    let sides = OddKeys::write();
     let selection = Selection::difference().of_records().with_repeats();
-    let others = (0..texts.len()).filter(|row| row % 2 == 1);
+    let others = (0..sides.first.len()).filter(|row| row % 2 == 1);
     let rows = others.map(|row| row.to_string().into_bytes()).collect();
     for strategy in EXACT {
-        for always_spill in [false, true] {
-            let options = options(strategy, false, true, always_spill);
+        // With records that have their numbers before them, and with keys that have them behind.
+        for always_spill in [true, false] {
+            let options = Options {
+                always_spill,
+                ..sides.options(strategy, true)
+            };
             let ordered = selection.ordered(Order::Input);
-            let (found, _) = run_to_select(ordered, &tables, &options).unwrap();
-            assert_same(&found, &rows, &format!("rows, {strategy:?} {always_spill}"));
+            let (found, _) = run_to_select(ordered, &sides.tables, &options).unwrap();
+            assert_same(&found, &rows, &format!("{strategy:?} {always_spill}"));
         }
     }
 }
