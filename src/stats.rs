@@ -60,7 +60,8 @@ pub struct InputStats {
     /// Number of its files, if it is a list of files ([`Source::Files`](crate::Source::Files)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
-    /// Its bytes, as they are when they are decoded.
+    /// Its bytes, as they are when they are decoded. Of Parquet files what was read as keys or records, with all that
+    /// tells these apart: for the same file it depends on the question.
     pub bytes: u64,
     /// The bytes of its files, where some of them are compressed or are Parquet files.
     #[serde(skip_serializing_if = "Option::is_none")]
