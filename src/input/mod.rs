@@ -285,10 +285,11 @@ impl Input {
         self.records.are_kept && self.keying().is_some()
     }
 
-    /// Returns true if it has rows, of which nobody wants more than keys, as they are compared, and the numbers of rows
-    /// that have some, as ordinals: then no text need be made of them. All readings of a run find the same: else one
-    /// would have other bytes, as if the input had changed. What an attempt keeps of numbered rows depends on nothing
-    /// that a complete reading finds out.
+    /// Returns true if its rows need not become text: the run wants nothing of them but their keys, as they are
+    /// compared, and, if they are numbered, these numbers as ordinals.
+    ///
+    /// All readings of a run must agree: one as text has other bytes, as if the input had changed. They do, because
+    /// what an attempt keeps of numbered rows depends on nothing that a complete reading finds out.
     pub(crate) fn gives_keys_of_rows(&self) -> bool {
         let (Some(keying), Some(parts)) = (self.keying(), self.parts()) else {
             return false;
