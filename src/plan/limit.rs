@@ -44,9 +44,9 @@ impl Layout {
         // What is in a set stays there.
         let others = self.usable_bytes.saturating_sub(self.scan.bytes());
         let others = others.saturating_sub(held_bytes);
-        // Besides that, the plan's own room for long lines has its eighths, and chunks have up to three parts of 32: a
-        // sixteenth, a quarter of that for one more, and for further readers as much.
-        let left = 32 - 3 - 4 * self.scan.long_line_eighths;
+        // Besides that, the plan's own room for long lines has its eighths, and chunks have up to five parts of 32: a
+        // tenth, a quarter of that for one more, and one part for further readers.
+        let left = 32 - 5 - 4 * self.scan.long_line_eighths;
         let usable = bytes
             .saturating_add(others)
             .saturating_mul(32)
