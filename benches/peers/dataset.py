@@ -11,11 +11,11 @@ import measure
 from measure import Outcome, Step
 
 
-def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
+def parse(parser: argparse.ArgumentParser, memory: str = "256M,8G") -> argparse.Namespace:
     """Reads the arguments, of which these are the same for every data set."""
     parser.add_argument("--dir", type=Path, required=True, help="where data and results lie")
     parser.add_argument("--outset", default="target/release/outset")
-    parser.add_argument("--memory", default="256M,8G", help="limits of outset")
+    parser.add_argument("--memory", default=memory, help="limits of outset")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--timeout", type=float, default=600.0)
@@ -25,11 +25,15 @@ def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
 
 
 def outset(
-    options: argparse.Namespace, key: Sequence[str], files: list[Path], out: Path
+    options: argparse.Namespace,
+    operation: str,
+    key: Sequence[str],
+    files: Sequence[object],
+    out: Path,
 ) -> dict[str, Step]:
-    """Says how outset deduplicates the files by a key, with each of the limits."""
-    command = [options.outset, "union", *key, "-j", options.threads, "-q"]
-    command += ["-o", out, "--stats", options.dir / "report", "--side", *files]
+    """Says how outset runs an operation on the files by a key, with each of the limits."""
+    command = [options.outset, operation, *key, "-j", options.threads, "-q"]
+    command += ["-o", out, "--stats", options.dir / "report", *files]
     limits = options.memory.split(",")
     return {f"outset {memory}": Step([*command, "--memory", memory]) for memory in limits}
 

@@ -95,7 +95,7 @@ def jobs(
     """Says what each of them runs."""
     values = {"threads": options.threads, "data": data, "out": out, "temp": options.dir / "temp"}
     environment = {"POLARS_MAX_THREADS": str(options.threads)}
-    found = dataset.outset(options, ["--jsonl", "-k", "text"], files, out)
+    found = dataset.outset(options, "union", ["--jsonl", "-k", "text"], ["--side", *files], out)
     found["DuckDB"] = Step([sys.executable, "-c", DUCKDB % values])
     found["Polars"] = Step([sys.executable, "-c", POLARS % values], environment=environment)
     return found

@@ -73,7 +73,7 @@ def table() -> list[Command]:
         "union",
         "w",
         "--operation union",
-        ["union {a} {b} -m 64M"],
+        [f"union {{a}} {{b}} -m 64M --order {order}" for order in ("any", "input", "sorted")],
         {
             "sort -u": f"{SORT} -u {{a}} {{b}} > {{result}}",
             DUCKDB: "SELECT line FROM {a} UNION SELECT line FROM {b}",

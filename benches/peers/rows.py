@@ -80,7 +80,7 @@ def jobs(
 ) -> dict[str, Step]:
     """Says what each of them runs."""
     values = {"threads": options.threads, "data": data, "out": out, "temp": options.dir / "temp"}
-    found = dataset.outset(options, ["-k", "url"], files, out)
+    found = dataset.outset(options, "union", ["-k", "url"], ["--side", *files], out)
     found["DuckDB"] = Step([sys.executable, "-c", DUCKDB % values])
     return found
 
