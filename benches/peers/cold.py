@@ -1,8 +1,8 @@
-"""Intersects two files that are not in the page cache: outset, warm and cold, beside what the disk does by itself.
+"""Intersects two files, cold and warm, beside what the disk does by itself.
 
-Needs root, for `drop_caches`, and files of `data-gen`. Before each cold run the disk reads both files
-around the cache, in three ways; the best of these rates is the disk's. The share is the bytes that a cold
-run moved, as the kernel counts them, over its time, of that rate.
+Needs root, for it empties the page cache of the machine, and files of `data-gen`. Before each cold run
+both files are read around the cache, in three ways; the best of these rates is the disk's. The share is the
+bytes that a cold run moved per second, as the kernel counts them, divided by that rate.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def main() -> None:
         processor = [statistics.median(one.processor for one in side) for side in (cold, warm)]
         times = f"{told(one.seconds for one in cold)} | {told(one.seconds for one in warm)}"
         moved = statistics.median(one.moved_bytes for one in cold) / 1e9
-        peak = max(one.peak_bytes for one in cold) >> 20
+        peak = max(one.peak_bytes for one in (*cold, *warm)) >> 20
         row = f"{times} | {processor[0]:.2f}, {processor[1]:.2f} | {moved:.2f} GB | {told(shares)}"
         print(f"| {name} | {row} | {peak} MiB |")
 
@@ -106,6 +106,7 @@ def check(manifest: Path, out: Path, is_approximate: bool) -> None:
 def disk_rate(files: Sequence[Path], threads: int, size: int) -> float:
     """Reads the files around the cache, and returns the bytes of a second."""
     measure.make_cold(files, "drop")
+    read_bytes: list[int] = []
     start = time.monotonic()
     for path in files:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
@@ -118,7 +119,7 @@ def disk_rate(files: Sequence[Path], threads: int, size: int) -> float:
                         offset = next(offsets, None)
                     if offset is None:
                         return
-                    os.preadv(fd, [buffer], offset)
+                    read_bytes.append(os.preadv(fd, [buffer], offset))
 
         team = [threading.Thread(target=read) for _ in range(threads)]
         for thread in team:
@@ -126,7 +127,10 @@ def disk_rate(files: Sequence[Path], threads: int, size: int) -> float:
         for thread in team:
             thread.join()
         os.close(fd)
-    return sum(path.stat().st_size for path in files) / (time.monotonic() - start)
+    seconds = time.monotonic() - start
+    if sum(read_bytes) != sum(path.stat().st_size for path in files):
+        sys.exit("the files could not be read around the page cache")
+    return sum(read_bytes) / seconds
 
 
 if __name__ == "__main__":

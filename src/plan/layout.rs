@@ -43,9 +43,10 @@ const MOST_READERS: usize = 8;
 const SMALLEST_TAIL: u64 = 256 << 10;
 /// The most of them.
 const LARGEST_TAIL: u64 = 32 << 20;
-/// The fraction of the memory for buffers that all chunks have: half as large ones make a disk a tenth slower.
+/// The fraction of the memory for buffers that the least number of chunks has: with half as large ones, files that are
+/// not cached take 5 to 15 % longer.
 const CHUNKS_SHARE: u64 = 10;
-/// The fraction of it that the chunks of further readers may have: filters would be better with it.
+/// The fraction of that memory that the chunks of further readers may have: filters would be better with it.
 const READERS_SHARE: u64 = 32;
 /// The smallest chunk, in bytes.
 const SMALLEST_CHUNK: u64 = 64 << 10;

@@ -28,8 +28,8 @@
 //!
 //! *Cost:* 8 + length + at most 7 bytes per distinct line in the arena; 8 bytes per slot, at most
 //! 70 % of the slots in use. Operations come in groups whose slots and records are prefetched. Not on huge pages: where
-//! these are at hand, a set of 0.4 GB takes 0.95 of the time by them, one of 1.6 GB 0.84; where a virtual machine has
-//! to fetch them from its host, 1.4 and 2.8 times the time.
+//! these are at hand, a job with a set of 0.4 GB takes 0.96 of the time by them, one of 1.6 GB 0.83; where a virtual
+//! machine has to fetch them from its host, 1.6 and 2.5 times the time.
 
 mod groups;
 mod records;
