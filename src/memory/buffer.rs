@@ -48,7 +48,8 @@ impl Buffer {
         Ok(Self { map, reservation })
     }
 
-    /// Works as [`Buffer::new`], but on huge pages where the system has them: for memory that is accessed at random.
+    /// Works as [`Buffer::new`], but on huge pages where the system has them: for filters, every access to which is to
+    /// another place.
     ///
     /// # Errors
     /// As [`Buffer::new`].

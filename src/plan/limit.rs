@@ -44,9 +44,9 @@ impl Layout {
         // What is in a set stays there.
         let others = self.usable_bytes.saturating_sub(self.scan.bytes());
         let others = others.saturating_sub(held_bytes);
-        // Besides that, the plan's own room for long lines has its eighths, and chunks have up to six parts of 32: a
-        // tenth, a quarter of that for one more, one part for further readers, and two pages each.
-        let left = 32 - 6 - 4 * self.scan.long_line_eighths;
+        // Besides that, the plan's own room for long lines has its eighths, and chunks have up to seven parts of 32: a
+        // tenth, twice that where each worker decodes a piece of its own, and two pages each.
+        let left = 32 - 7 - 4 * self.scan.long_line_eighths;
         let usable = bytes
             .saturating_add(others)
             .saturating_mul(32)

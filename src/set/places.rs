@@ -73,7 +73,7 @@ impl PlaceTable {
         let slots = slots_for(places);
         Ok(Self {
             budget: budget.clone(),
-            table: Buffer::with_huge_pages(budget, CONSUMER, slots * SLOT_BYTES)?,
+            table: Buffer::new(budget, CONSUMER, slots * SLOT_BYTES)?,
             slots,
             used: 0,
         })

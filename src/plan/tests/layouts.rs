@@ -141,6 +141,36 @@ fn the_limit_that_is_advised_for_many_buckets_behind_a_stored_filter_is_accepted
 }
 
 #[test]
+fn chunks_have_seven_parts_of_32_at_most() {
+    let decoding = Decoding {
+        memory_bytes: 64 << 10,
+        pieces: 1000,
+        cost: 1,
+    };
+    let mut lanes = 0;
+    for threads in [1, 2, 3, 8, 16, 64] {
+        for memory in (15 << 20..1 << 30).step_by(777_777) {
+            for decoding in [None, Some(decoding)] {
+                let shape = InputShape {
+                    decoding,
+                    ..lines(1000)
+                };
+                let job = Job {
+                    threads,
+                    ..job(&[shape; 2], memory)
+                };
+                let layout = Layout::for_scan(&job, false);
+                let chunks = layout.scan.bytes() - layout.scan.long_line_bytes;
+                let usable = layout.usable_bytes;
+                assert!(chunks <= usable * 7 / 32, "{job:?}: {chunks} of {usable}");
+                lanes = lanes.max(layout.scan.lanes);
+            }
+        }
+    }
+    assert!(lanes > 4, "{lanes}");
+}
+
+#[test]
 fn very_many_buckets_that_fit_in_memory_are_not_written() {
     for buckets in [1000, 10_000, 60_000] {
         let many = Job {

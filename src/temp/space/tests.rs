@@ -55,6 +55,21 @@ fn a_file_that_was_written_through_the_page_cache_and_around_it_is_read_back() {
 }
 
 #[test]
+fn a_block_that_is_larger_than_a_piece_for_the_page_cache_is_read_back() {
+    let (_parent, space) = space(u64::MAX);
+    let file = space.new_bucket_path("test").unwrap();
+    // Two pieces and a half.
+    let block: Vec<u8> = (0..160_u8).flat_map(|page| [page; PAGE as usize]).collect();
+    for number in 0..2 {
+        let offset = number * block.len() as u64;
+        space.write(&file, offset, &block).unwrap();
+    }
+    let mut back = vec![0; 2 * block.len()];
+    space.read(&file, 0, &mut back, PAGE).unwrap();
+    assert!(back == [&block[..], &block].concat());
+}
+
+#[test]
 fn e4_the_cap_holds_and_an_error_does_not_shrink_it() {
     let (_parent, space) = space(3 * PAGE);
     let file = space.new_path("test").unwrap();
