@@ -16,10 +16,10 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import measure
+from measure import Outcome, Step
 
 JOBS = {
     "24M": ["-m", "24M"],
@@ -28,16 +28,6 @@ JOBS = {
 }
 # Threads that read at the same time, and bytes of a read.
 WAYS = [(1, 4 << 20), (2, 1 << 20), (4, 512 << 10)]
-
-
-@dataclass(frozen=True)
-class Run:
-    """Seconds of a run and of its processor time, and the bytes that it moved."""
-
-    seconds: float
-    processor: float
-    moved_bytes: int
-    peak_bytes: int
 
 
 def main() -> None:
@@ -49,7 +39,7 @@ def main() -> None:
     options = parser.parse_args()
     options.dir.mkdir(parents=True, exist_ok=True)
     rates: list[float] = []
-    runs: dict[str, list[tuple[Run, Run, float]]] = {name: [] for name in JOBS}
+    runs: dict[str, list[tuple[Outcome, Outcome, float]]] = {name: [] for name in JOBS}
     for _ in range(options.runs):
         for name, words in JOBS.items():
             rate = max(disk_rate(options.files, *way) for way in WAYS)
@@ -64,7 +54,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for name, found in runs.items():
         cold, warm, shares = zip(*found, strict=True)
-        processor = [statistics.median(one.processor for one in side) for side in (cold, warm)]
+        processor = [statistics.median(one.processor_seconds for one in side) for side in (cold, warm)]
         times = f"{told(one.seconds for one in cold)} | {told(one.seconds for one in warm)}"
         moved = statistics.median(one.moved_bytes for one in cold) / 1e9
         peak = max(one.peak_bytes for one in (*cold, *warm)) >> 20
@@ -73,26 +63,21 @@ def main() -> None:
 
 
 def told(values: Iterable[float]) -> str:
-    """The median, and the least and the most."""
+    """Says the median, and the least and the most."""
     ordered = sorted(values)
     return f"{statistics.median(ordered):.2f} ({ordered[0]:.2f} to {ordered[-1]:.2f})"
 
 
-def run(options: argparse.Namespace, words: Sequence[str]) -> Run:
-    out = options.dir / "out"
-    out.unlink(missing_ok=True)
-    os.sync()
-    command = [options.outset, "intersect", *options.files, *words, "-q", "-o", out]
-    start = time.monotonic()
-    process = subprocess.Popen(command)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = time.monotonic() - start
-    if process.returncode != 0:
-        sys.exit(f"exit status {process.returncode}: {command}")
+def run(options: argparse.Namespace, words: Sequence[str]) -> Outcome:
+    """Runs outset once, and checks its answer."""
+    out, errors, report = (options.dir / name for name in ("out", "errors", "report"))
+    step = Step([options.outset, "intersect", *options.files, *words, "-q", "-o", out])
+    outcome = measure.run([[step]], options.dir, errors, report, timeout=600.0)
+    if not outcome.is_ok:
+        sys.exit(f"{outcome.status}: {outcome.detail}")
     check(options.files[0].parent / "manifest.json", out, "bloom" in words)
-    blocks = usage.ru_inblock + usage.ru_oublock
-    return Run(seconds, usage.ru_utime + usage.ru_stime, blocks * 512, usage.ru_maxrss << 10)
+    out.unlink()
+    return outcome
 
 
 def check(manifest: Path, out: Path, is_approximate: bool) -> None:

@@ -54,6 +54,9 @@ class Outcome:
     temp_bytes: int
     # A peak at or below this is not known more exactly.
     floor_bytes: int
+    # Of all processes; what they moved to and from disks, as the kernel counts it.
+    processor_seconds: float
+    moved_bytes: int
     detail: str = ""
     # From the run's own report, where it wrote one.
     seconds_without_start: float | None = None

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -41,7 +42,10 @@ def main() -> None:
             if status != "ok":
                 break
         seconds = time.monotonic() - start
+    of_all = resource.getrusage(resource.RUSAGE_CHILDREN)
     values = {"status": status, "seconds": seconds, "peak_bytes": peak}
+    values |= {"processor_seconds": of_all.ru_utime + of_all.ru_stime}
+    values |= {"moved_bytes": (of_all.ru_inblock + of_all.ru_oublock) * 512}
     values |= {"temp_bytes": sampler.peak_bytes, "floor_bytes": own_peak()}
     json.dump(values, sys.stdout)
 
